@@ -1,0 +1,116 @@
+"""Why something was refused or could not be done: the stable codes.
+
+Source: SPEC section 7. Codes are added, never re-meant; ``reason_table`` says what each means.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """Why something was refused or could not be done; a stable code."""
+
+    # The text is not one that has a canonical form.
+    TOO_LARGE = "too_large"
+    MALFORMED_JSON = "malformed_json"
+    NOT_UTF8 = "not_utf8"
+    DUPLICATE_MEMBER = "duplicate_member"
+    LONE_SURROGATE = "lone_surrogate"
+    NUMBER_NOT_EXACT = "number_not_exact"
+    INTEGER_OUT_OF_RANGE = "integer_out_of_range"
+    NUMBER_OUT_OF_RANGE = "number_out_of_range"
+    NESTING_TOO_DEEP = "nesting_too_deep"
+    UNSUPPORTED_TYPE = "unsupported_type"
+    ENGINES_DISAGREE = "engines_disagree"
+    NOT_PORTABLE = "not_portable"
+    # What the document is.
+    UNKNOWN_PROFILE = "unknown_profile"
+    UNKNOWN_MESSAGE_TYPE = "unknown_message_type"
+    UNKNOWN_MESSAGE_VERSION = "unknown_message_version"
+    SCHEMA_INVALID = "schema_invalid"
+    SEMANTIC_INVALID = "semantic_invalid"
+    # How it is signed.
+    FORM_NOT_ALLOWED = "form_not_allowed"
+    SIGNATURE_MISSING = "signature_missing"
+    SIGNATURE_MALFORMED = "signature_malformed"
+    CRITICAL_HEADER_UNKNOWN = "critical_header_unknown"
+    WRONG_TYP = "wrong_typ"
+    UNSUPPORTED_ALGORITHM = "unsupported_algorithm"
+    ALGORITHM_MISMATCH = "algorithm_mismatch"
+    BAD_SIGNATURE = "bad_signature"
+    ALREADY_SIGNED = "already_signed"
+    # By which key.
+    KEY_VERSION_MISSING = "key_version_missing"
+    KEY_VERSION_MISMATCH = "key_version_mismatch"
+    UNKNOWN_KEY = "unknown_key"
+    AMBIGUOUS_KEY = "ambiguous_key"
+    WEAK_KEY = "weak_key"
+    KEY_MALFORMED = "key_malformed"
+    PUBLISHED_KEY = "published_key"
+    KEY_REVOKED = "key_revoked"
+    KEY_NOT_YET_VALID = "key_not_yet_valid"
+    KEY_EXPIRED = "key_expired"
+    KEY_RETIRED = "key_retired"
+    KEY_WRONG_PROFILE = "key_wrong_profile"
+    KEYSET_EXPIRED = "keyset_expired"
+    KEYSET_NOT_YET_VALID = "keyset_not_yet_valid"
+    PRINCIPAL_MISMATCH = "principal_mismatch"
+    # When.
+    NOT_YET_VALID = "not_yet_valid"
+    EXPIRED = "expired"
+    INVALID_LIFETIME = "invalid_lifetime"
+    # For whom.
+    AUDIENCE_MISSING = "audience_missing"
+    AUDIENCE_MISMATCH = "audience_mismatch"
+    # Bound to what.
+    DIGEST_MALFORMED = "digest_malformed"
+    DIGEST_MISMATCH = "digest_mismatch"
+    ARTEFACT_MISSING = "artefact_missing"
+    BINDING_MISMATCH = "binding_mismatch"
+    REPLY_MISMATCH = "reply_mismatch"
+    FENCE_STALE = "fence_stale"
+    CEILING_EXCEEDED = "ceiling_exceeded"
+    DECLASSIFICATION_MISSING = "declassification_missing"
+    QUARANTINED = "quarantined"
+    POLICY_REFUSED = "policy_refused"
+    # Decided by whom (Dharma receipts).
+    RECEIPT_MISSING = "receipt_missing"
+    ENDPOINT_MISSING = "endpoint_missing"
+    ACTION_SCHEMA_INVALID = "action_schema_invalid"
+    RECEIPT_SCHEMA_INVALID = "receipt_schema_invalid"
+    STATE_MISMATCH = "state_mismatch"
+    NOT_AUTHORISED = "not_authorised"
+    # Seen before.
+    REPLAYED = "replayed"
+    REPLAY_CONFLICT = "replay_conflict"
+    BEFORE_HORIZON = "before_horizon"
+    IN_DOUBT = "in_doubt"
+    LEDGER_UNAVAILABLE = "ledger_unavailable"
+    # Whether an acceptance belongs to a request.
+    ACCEPTANCE_SWAPPED = "acceptance_swapped"
+    ACCEPTANCE_STALE = "acceptance_stale"
+    ACCEPTANCE_PARTIAL = "acceptance_partial"
+    # The caller's own files, keys and words.
+    USAGE = "usage"
+    FILE_MISSING = "file_missing"
+    FILE_UNREADABLE = "file_unreadable"
+    FILE_EXISTS = "file_exists"
+    FILE_UNWRITABLE = "file_unwritable"
+    FILE_CHANGED = "file_changed"
+    PROFILE_MALFORMED = "profile_malformed"
+    CONTEXT_MALFORMED = "context_malformed"
+    TRUST_MISSING = "trust_missing"
+    TRUST_MALFORMED = "trust_malformed"
+    TRUST_SIGNATURE_BAD = "trust_signature_bad"
+    TRUST_CONFLICT = "trust_conflict"
+    KEYRING_MISSING = "keyring_missing"
+    KEYRING_MALFORMED = "keyring_malformed"
+    KEYRING_BUSY = "keyring_busy"
+    KEY_VERSION_TAKEN = "key_version_taken"
+    KEY_NOT_SIGNING = "key_not_signing"
+    NO_SIGNING_KEY = "no_signing_key"
+    SEVERAL_SIGNING_KEYS = "several_signing_keys"
+    PASSPHRASE_NEEDED = "passphrase_needed"
+    PASSPHRASE_WRONG = "passphrase_wrong"
+    EXTRA_MISSING = "extra_missing"
