@@ -1,0 +1,81 @@
+"""JSON Pointers: the way every refusal names the place that it means.
+
+Source: RFC 6901.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import Final
+
+from taskseal.errors import InputError, Reason
+
+
+class _Missing(Enum):
+    MISSING = "MISSING"
+
+
+MISSING: Final = _Missing.MISSING
+"""What :func:`resolve` gives when there is nothing at the place; distinct from a JSON null."""
+
+
+def escape(token: str) -> str:
+    """``token`` as it stands between two slashes: ``~`` is ``~0``, ``/`` is ``~1``."""
+    if "~" in token or "/" in token:
+        return token.replace("~", "~0").replace("/", "~1")
+    return token
+
+
+def join(tokens: Iterable[str | int]) -> str:
+    """The pointer that goes through ``tokens``: member names and array indices, from the top.
+
+    No tokens give ``""``, the whole document.
+    """
+    return "".join([f"/{escape(str(token))}" for token in tokens])
+
+
+def split(pointer: str) -> tuple[str, ...]:
+    """The tokens of ``pointer``, unescaped.
+
+    Raises:
+        InputError: ``usage`` when it neither is empty nor begins with ``/``, or when a ``~``
+            is not followed by ``0`` or ``1``.
+    """
+    if pointer == "":
+        return ()
+    if pointer[0] != "/" or pointer.count("~") != pointer.count("~0") + pointer.count("~1"):
+        raise InputError(
+            Reason.USAGE,
+            f"{pointer!r} is not a JSON Pointer",
+            hint="write /name/0/name; a slash in a name is ~1, a tilde is ~0 (RFC 6901)",
+        )
+    return tuple(token.replace("~1", "/").replace("~0", "~") for token in pointer[1:].split("/"))
+
+
+def resolve(value: object, pointer: str, default: object = MISSING) -> object:
+    """What stands at ``pointer`` in the JSON value ``value``, or ``default``.
+
+    Array indices are canonical decimal; ``-`` names no element.
+
+    Raises:
+        InputError: ``usage`` when ``pointer`` is malformed.
+    """
+    here: object = value
+    for token in split(pointer):
+        if isinstance(here, dict):
+            here = here.get(token, MISSING)
+        elif isinstance(here, list):
+            index = _index(token)
+            here = here[index] if index is not None and index < len(here) else MISSING
+        else:
+            here = MISSING
+        if here is MISSING:
+            return default
+    return here
+
+
+def _index(token: str) -> int | None:
+    # Eighteen digits are more than any array has and few enough to convert at once.
+    digits = token.isascii() and token.isdigit() and len(token) <= 18
+    return int(token) if digits and (token == "0" or token[0] != "0") else None
