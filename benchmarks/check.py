@@ -1,0 +1,120 @@
+"""How dear a verification is beside the signature check that it cannot do without.
+
+Over distinct pre-signed Dharma tasks of about 3 KB: bare PyNaCl over the bytes signed,
+`Verifier.check` of the canonical text, of another spelling, and of a forgery. Rounds are
+interleaved, medians compared, and every verdict is asserted. Only the ratios mean anything.
+
+    python benchmarks/check.py [messages] [rounds]
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from uuid import UUID
+
+from nacl.bindings import crypto_sign_open
+
+from taskseal import Accepted, Pins, Refused, Verifier, sign
+from taskseal.canon.encoding import b64url_decode
+from taskseal.canon.jcs import canonicalise
+from taskseal.keys.private import PrivateKey
+from taskseal.signers import signer_from_seed
+
+AT = "2026-09-01T08:35:00Z"
+
+
+def task(number: int) -> dict[str, object]:
+    """A task of about 3 KB."""
+    return {
+        "schema": "dharma.task/v1",
+        "taskId": str(UUID(int=number)),
+        "organizationId": "org_bench",
+        "workspaceId": "ws_1",
+        "taskType": "external_request",
+        "target": {"deviceId": "dev_1", "provider": "codex"},
+        "skillBundle": None,
+        "instructions": "Compare the rows and report each difference. " * 24,
+        "requiredSkills": [
+            {
+                "skillId": f"skill/{index}",
+                "version": "1.2.3",
+                "commit": f"{index:040x}",
+                "contentHash": f"sha256:{index:064x}",
+            }
+            for index in range(5)
+        ],
+        "authority": {
+            "readPaths": ["src", "docs"],
+            "writePaths": ["src"],
+            "commands": [{"commandId": f"verify-{index}"} for index in range(6)],
+            "network": "deny",
+            "git": "task_branch",
+        },
+        "execution": {
+            "isolation": "git_worktree",
+            "timeoutSeconds": 600,
+            "leaseSeconds": 900,
+            "maximumConcurrentAgents": 1,
+        },
+        "acceptance": {"commands": [{"commandId": "verify"}], "requiredArtifacts": ["report.md"]},
+        "budget": {"mode": "byok_local", "maximumDharmaCostCents": 0},
+    }
+
+
+def timed(work: Callable[[], None], messages: int) -> float:
+    """Microseconds a message."""
+    begin = time.perf_counter()
+    work()
+    return (time.perf_counter() - begin) / messages * 1e6
+
+
+def main(messages: int = 2000, rounds: int = 7) -> None:
+    """Prints one line a kind of message: microseconds, and the ratio to the bare check."""
+    key = PrivateKey.generate()
+    signer = signer_from_seed(key.reveal_seed(), "bench/1", ["dharma.task/v1"])
+    blobs = [sign(task(number), signer, at=AT).blob for number in range(messages)]
+    spelt = [json.dumps(json.loads(blob), indent=1).encode() for blob in blobs]
+    forged = [blob.replace(b"Compare the", b"Compare The", 1) for blob in blobs]
+    bare = []
+    for blob in blobs:
+        value = json.loads(blob)
+        signature = b64url_decode(value.pop("signature"))
+        assert signature is not None
+        bare.append(signature + canonicalise(value))
+    public = key.public.raw
+    verifier = Verifier(Pins.of([signer.entry]))
+
+    def check_bare() -> None:
+        for message in bare:
+            crypto_sign_open(message, public)
+
+    def check_all(texts: list[bytes], verdict: type) -> Callable[[], None]:
+        def run() -> None:
+            for text in texts:
+                assert type(verifier.check(text, at=AT)) is verdict
+
+        return run
+
+    kinds = {
+        "bare PyNaCl": check_bare,
+        "check, canonical": check_all(blobs, Accepted),
+        "check, indented": check_all(spelt, Accepted),
+        "check, forged": check_all(forged, Refused),
+    }
+    times: dict[str, list[float]] = {name: [] for name in kinds}
+    for _ in range(rounds):
+        for name, work in kinds.items():
+            times[name].append(timed(work, messages))
+    base = statistics.median(times["bare PyNaCl"])
+    print(f"{messages} distinct tasks of {len(blobs[0])} bytes, median of {rounds} rounds")
+    for name, found in times.items():
+        middle = statistics.median(found)
+        print(f"{name:18} {middle:7.1f} µs  {middle / base:5.2f} ×")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

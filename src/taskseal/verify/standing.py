@@ -1,0 +1,41 @@
+"""Whether a key may speak: now, under this profile, in this name.
+
+Source: SPEC sections 4.3, 4.6, 4.7 and 4.10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from taskseal.canon.pointer import MISSING, resolve
+from taskseal.errors import Reason
+from taskseal.keys.entry import KeyEntry
+from taskseal.keys.screening import is_published
+from taskseal.validity import Instant
+from taskseal.verify.policy import Policy
+
+
+def key_fault(
+    entry: KeyEntry, profile: str, now: Instant, policy: Policy
+) -> tuple[Reason, str] | None:
+    """Why the key may not verify a message of ``profile`` at ``now``, or None."""
+    assert entry.key is not None
+    who = f"key {entry.key_version[:80]!r} of {entry.issuer!r}"
+    if is_published(entry.key.thumbprint) and not policy.allow_published_keys:
+        return Reason.PUBLISHED_KEY, who
+    fault = entry.gate_fault(now) or entry.keyset_fault(now)
+    if fault is not None:
+        return fault, who
+    if profile not in entry.profiles:
+        return Reason.KEY_WRONG_PROFILE, f"{who} may not sign {profile}"
+    return None
+
+
+def bind_fault(entry: KeyEntry, claims: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Where ``claims`` say what the key may not, and why; None when it may say all of it."""
+    for pointer, allowed in entry.bind.items():
+        value = resolve(claims, pointer)
+        if value is MISSING or not any(type(value) is type(ok) and value == ok for ok in allowed):
+            return pointer, f"key {entry.key_version!r} may not speak for it"
+    return None
