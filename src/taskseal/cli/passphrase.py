@@ -1,0 +1,133 @@
+"""Where a passphrase comes from: a file, the environment, or whoever sits at the terminal.
+
+Source: SPEC section 4.4.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+import click
+
+from taskseal.cli import output
+from taskseal.cli.open import read_input
+from taskseal.cli.options import Passphrases
+from taskseal.errors import InputError, MaterialError, Reason
+
+PASSPHRASE_LIMIT = 1 << 12
+"""Bytes of the longest passphrase file."""
+_READ = "taskseal.passphrase"
+
+
+def unlock(options: Passphrases, what: str) -> Callable[[], bytes]:
+    """What gives the passphrase of ``what`` when it turns out to be needed, asking once.
+
+    It raises ``passphrase_needed`` when there is no source and no terminal, or when the
+    options say that nobody is to be asked.
+    """
+    found: list[bytes] = []
+
+    def ask() -> bytes:
+        if not found:
+            given = from_source(options)
+            if given is None:
+                given = None if options.none else _prompt(f"Passphrase of {what}: ")
+            if given is None:
+                raise MaterialError(Reason.PASSPHRASE_NEEDED, f"{what} is locked")
+            found.append(given)
+        return found[0]
+
+    return ask
+
+
+def chosen(options: Passphrases, what: str) -> bytes | None:
+    """The passphrase for a new file, or None when it is to be kept in the clear.
+
+    Raises:
+        MaterialError: ``passphrase_needed`` when there is no source and no terminal.
+        InputError: ``usage`` when what was typed is empty or differs.
+    """
+    if options.none:
+        return None
+    given = from_source(options)
+    if given is not None:
+        return given
+    first = _prompt(f"New passphrase for {what}: ")
+    if first is None:
+        raise MaterialError(
+            Reason.PASSPHRASE_NEEDED,
+            f"{what} is kept under a passphrase, and none was given",
+            hint="set TASKSEAL_PASSPHRASE, name a file with --passphrase-file, or say "
+            "--no-passphrase to keep it in the clear",
+        )
+    if not first:
+        raise InputError(
+            Reason.USAGE,
+            "an empty passphrase protects nothing",
+            hint="say --no-passphrase to keep the key in the clear",
+        )
+    if _prompt("The same again: ") != first:
+        raise InputError(Reason.USAGE, "the two passphrases differ", hint="try again")
+    return first
+
+
+def from_source(options: Passphrases) -> bytes | None:
+    """The passphrase that a file or the environment holds, or None.
+
+    Raises:
+        InputError: a file code.
+        MaterialError: ``passphrase_needed`` when the file is empty.
+    """
+    if options.file is not None:
+        return _read(options.file)
+    variable = os.environ.get("TASKSEAL_PASSPHRASE")
+    if variable:
+        return os.fsencode(variable)
+    named = os.environ.get("TASKSEAL_PASSPHRASE_FILE")
+    return _read(named) if named else None
+
+
+def _read(name: str) -> bytes:
+    """The passphrase in a file, which is read once: it may be a pipe."""
+    known: dict[str, bytes] = click.get_current_context().meta.setdefault(_READ, {})
+    if name not in known:
+        known[name] = _read_once(name)
+    return known[name]
+
+
+def _read_once(name: str) -> bytes:
+    data = read_input(name, PASSPHRASE_LIMIT)
+    for end in (b"\r\n", b"\n"):
+        if data.endswith(end):
+            data = data.removesuffix(end)
+            break
+    if not data:
+        raise MaterialError(Reason.PASSPHRASE_NEEDED, f"the passphrase file {name} is empty")
+    return data
+
+
+def _prompt(text: str) -> bytes | None:
+    """What is typed at the terminal without showing, or None where there is no terminal."""
+    if not _has_terminal():
+        return None
+    from getpass import getpass
+
+    try:
+        return os.fsencode(getpass(output.shown(text)))
+    except EOFError:
+        return None
+
+
+def _has_terminal() -> bool:
+    """Whether somebody can be asked: on standard input, or past it when it carries a document."""
+    if output.is_terminal(sys.stdin):
+        return True
+    if not output.is_terminal(sys.stderr):
+        return False
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
