@@ -40,15 +40,16 @@ def semantics(facts: Facts) -> Iterator[Check]:
 def _skills(envelope: Envelope) -> Check:
     """Commits and content hashes have a length that fits, which the schema leaves open."""
     for index, skill in enumerate(envelope["requiredSkills"]):
-        where = f"/requiredSkills/{index}"
         if len(skill["commit"]) not in _COMMIT_LENGTHS:
+            where = f"/requiredSkills/{index}/commit"
             detail = "a commit has 40 or 64 hexadecimal digits"
-            return failed("skills", Reason.SEMANTIC_INVALID, detail, f"{where}/commit")
+            return failed("skills", Reason.SEMANTIC_INVALID, detail, where)
         algorithm, _, digits = skill["contentHash"].partition(":")
         wanted = _HASH_LENGTH[algorithm]
         if len(digits) != wanted:
+            where = f"/requiredSkills/{index}/contentHash"
             detail = f"a {algorithm} hash has {wanted} hexadecimal digits"
-            return failed("skills", Reason.DIGEST_MALFORMED, detail, f"{where}/contentHash")
+            return failed("skills", Reason.DIGEST_MALFORMED, detail, where)
     return _SKILLS
 
 
@@ -69,14 +70,10 @@ def bindings(envelope: Envelope) -> Iterator[Binding]:
     skills = envelope.get("requiredSkills")
     for index, skill in enumerate(skills if isinstance(skills, list) else ()):
         if isinstance(skill, dict):
-            yield Binding(
-                "skill",
-                f"/requiredSkills/{index}/contentHash",
-                "blake3:hex" if _is_blake3(skill.get("contentHash")) else "sha256:hex",
-                "skill",
-                ref=_text(skill.get("skillId")),
-                any_case=True,
-            )
+            pointer = f"/requiredSkills/{index}/contentHash"
+            codec = "blake3:hex" if _is_blake3(skill.get("contentHash")) else "sha256:hex"
+            ref = _text(skill.get("skillId"))
+            yield Binding("skill", pointer, codec, "skill", ref, None, None, True)
     bundle = envelope.get("skillBundle")
     if isinstance(bundle, dict):
         ref = _text(bundle.get("bundleId"))

@@ -75,7 +75,9 @@ def check_alone(exam: Examination) -> None:
     known, receipt = exam.context.dharma, exam.envelope.get("receipt")
     given = known.get("action", known.get("task"))
     if given is None:
-        exam.fail("action", Reason.ACTION_SCHEMA_INVALID, "neither it nor its task was supplied")
+        exam.fail(
+            "action", Reason.ACTION_SCHEMA_INVALID, "neither the action nor its task was supplied"
+        )
 
     def supplied() -> Mapping[str, Any]:
         if "action" in known:
@@ -107,7 +109,7 @@ def check_carried(exam: Examination) -> None:
         return
     value: Any = resolve(exam.envelope, at)
     if value is MISSING:
-        if exam.policy.require_receipt:
+        if exam.policy.wants_receipt(exam.kind):
             exam.fail("receipt", Reason.RECEIPT_MISSING, pointer=at)
         return
     action_id = value["receipt"]["actionId"]
@@ -220,7 +222,7 @@ def _check_digest(exam: Examination, decision: _Decision) -> None:
 
 def _check_signature(exam: Examination, decision: _Decision) -> KeyEntry:
     version, where = decision.receipt["keyVersion"], f"{decision.at}/keyVersion"
-    entry = exam.trust.find(version)
+    entry = exam.find_key(version)
     if isinstance(entry, Reason):
         exam.fail("receipt key", entry, f"key version {version[:80]!r}", where)
     key = entry.key

@@ -6,6 +6,7 @@ Source: SPEC sections 4.3, 4.6, 4.7 and 4.10.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from taskseal.canon.pointer import MISSING, resolve
@@ -17,19 +18,24 @@ from taskseal.verify.policy import Policy
 
 
 def key_fault(
-    entry: KeyEntry, profile: str, now: Instant, policy: Policy
+    entry: KeyEntry, profile: str, now: Instant, policy: Policy, *, revoked: bool = False
 ) -> tuple[Reason, str] | None:
-    """Why the key may not verify a message of ``profile`` at ``now``, or None."""
+    """Why the key may not verify a message of ``profile`` at ``now``, or None.
+
+    With ``revoked`` a revocation is not looked at: when it was is asked later.
+    """
+    if revoked:
+        entry = replace(entry, revoked_at=None)
     assert entry.key is not None
-    who = f"key {entry.key_version[:80]!r} of {entry.issuer!r}"
-    if is_published(entry.key.thumbprint) and not policy.allow_published_keys:
-        return Reason.PUBLISHED_KEY, who
     fault = entry.gate_fault(now) or entry.keyset_fault(now)
+    if is_published(entry.key.thumbprint) and not policy.allow_published_keys:
+        fault = Reason.PUBLISHED_KEY
+    if fault is None and profile in entry.profiles:
+        return None
+    who = f"key {entry.key_version[:80]!r} of {entry.issuer!r}"
     if fault is not None:
         return fault, who
-    if profile not in entry.profiles:
-        return Reason.KEY_WRONG_PROFILE, f"{who} may not sign {profile}"
-    return None
+    return Reason.KEY_WRONG_PROFILE, f"{who} may not sign {profile}"
 
 
 def bind_fault(entry: KeyEntry, claims: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -10,6 +10,7 @@ import pytest
 
 from taskseal.profiles import (
     ACCEPTANCE,
+    AGENT_CARD,
     AISA_MESSAGE,
     BUILT_IN,
     DHARMA_ACTION_DECISION,
@@ -31,6 +32,7 @@ ROWS = [
     ),
     ("dharma.task-action/v1", DHARMA_TASK_ACTION, "digest", None, 1024 * 1024),
     ("taskseal.acceptance/v1", ACCEPTANCE, "jws", None, 1024 * 1024),
+    ("a2a.agent-card/v1", AGENT_CARD, "a2a", None, 1024 * 1024),
 ]
 
 
@@ -64,6 +66,7 @@ def test_each_profile_has_a_typ_of_its_own() -> None:
         "vnd.taskseal.dharma.action-decision-receipt.v1+jws",
         "vnd.taskseal.dharma.task-action.v1+jws",
         "vnd.taskseal.taskseal.acceptance.v1+jws",
+        "vnd.taskseal.a2a.agent-card.v1+jws",
     }
 
 

@@ -400,6 +400,9 @@ def test_a_recursive_schema_takes_no_deeper_value_than_the_reader_lets_in() -> N
     assert named(tree, deep(DEEPEST, [])).pointer == ""
     assert named(tree, deep(100_000, [])).pointer == ""
     assert named(tree, deep(DEEPEST - 1, 3)).pointer == "/0" * (DEEPEST - 1)
+    endless: list[Any] = []
+    endless += [endless, endless]
+    assert named(tree, endless).pointer == ""
 
 
 def test_what_a_schema_cannot_read_is_said(turn: dict[str, Any]) -> None:

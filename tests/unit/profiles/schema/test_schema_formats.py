@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from taskseal.profiles.schema import Schema
-from taskseal.profiles.schema.formats import is_instant, is_loose_instant
-from taskseal.validity import read_instant
+from taskseal.profiles.schema.formats import is_instant, is_peers_instant
+from taskseal.validity import is_loose_instant, read_instant
 
 UUID = Schema.user({"type": "string", "format": "uuid"}, "test")
 HYPHENATED = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -133,6 +133,7 @@ def test_the_loose_one_takes_everything_that_the_strict_one_takes() -> None:
     for _ in range(20_000):
         text = altered("2026-09-01T23:59:59.5+02:00", rng, "0123569-:TtZz. +")
         assert is_loose_instant(text) or not is_instant(text), text
+        assert is_peers_instant(text) == is_loose_instant(text), text
 
 
 def test_a_receipt_may_hold_a_time_that_only_the_peer_reads() -> None:
