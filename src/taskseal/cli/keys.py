@@ -6,7 +6,7 @@ Source: SPEC sections 4 and 9.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -14,22 +14,26 @@ from taskseal.cli import open as opening
 from taskseal.cli import output, passphrase
 from taskseal.cli.main import SETTINGS, LazyGroup
 from taskseal.cli.options import (
+    FILE,
     Passphrases,
     keyring_option,
     output_options,
     passphrase_options,
 )
-from taskseal.errors import InputError, Reason
-from taskseal.validity import system_clock, write_instant
+from taskseal.errors import InputError, MaterialError, Reason
+from taskseal.validity import SECOND, system_clock, write_instant
 
 if TYPE_CHECKING:
     from taskseal import Keyring
     from taskseal.keys import KeyEntry
+    from taskseal.keys.formats import Form
 
 FORMS = ("jwk", "pem", "ssh", "raw")
 """What ``keys export --as`` takes."""
 LOCKABLE = ("pem", "ssh")
 """Those that a passphrase can lock."""
+LONGEST_SHOWN = 65
+"""Bytes of the longest public key that is shown in words."""
 PUBLIC_MODE = 0o644
 PRIVATE_MODE = 0o600
 
@@ -43,22 +47,40 @@ PRIVATE_MODE = 0o600
         "show": "keys:show",
         "import": "keys_new:import_key",
         "export": "keys:export",
-        "pin": "keys:pin",
+        "pin": "keys_pin:pin",
+        "rotate": "keys_rotate:rotate",
+        "revoke": "keys_rotate:revoke",
     },
 )
 @output.json_option
 def keys() -> None:
-    """Make keys, look at them, and hand out their public halves."""
+    """Make keys, let one follow another, hand out public halves."""
 
 
 @click.command("list", context_settings=SETTINGS)
+@click.option("--timeline", is_flag=True, help="Show their windows and overlaps along time.")
+@click.option("--svg", metavar="FILE", type=FILE, help="Draw the timeline into FILE too.")
+@click.option("--force", is_flag=True, help="Replace FILE where it stands already.")
 @keyring_option
 @output.json_option
-def list_keys(keyring: str | None) -> int:
-    """List the keys and what each may do now."""
+def list_keys(keyring: str | None, timeline: bool, svg: str | None, force: bool) -> int:
+    """List the keys and what each may do now.
+
+    \b
+    Example:
+      taskseal keys list --timeline --svg keys.svg
+    """
     ring, now = opening.keyring(keyring), system_clock()
+    if timeline or svg is not None:
+        from taskseal.cli.timeline import timeline as along_time
+
+        now -= now % SECOND
+        return along_time(ring.issuer, ring.entries(), now, svg=svg, force=force)
     if output.wants_json():
-        rows = [{**entry_json(entry), "state": state(entry, now)} for entry in ring.entries()]
+        rows = [
+            {**entry_json(entry), "state": state(entry, now), "sealed": _sealed(ring, entry)}
+            for entry in ring.entries()
+        ]
         output.record({"issuer": ring.issuer, "keys": rows})
         return 0
     output.line(f"issuer {output.shown(ring.issuer)}")
@@ -67,20 +89,29 @@ def list_keys(keyring: str | None) -> int:
         return 0
     output.line()
     output.table(
-        ("KEY VERSION", "STATE", "SIGNS FROM", "SIGNS UNTIL", "ACCEPTED UNTIL"),
-        [_row(entry, now) for entry in ring.entries()],
+        ("KEY VERSION", "STATE", "SIGNS FROM", "SIGNS UNTIL", "ACCEPTED UNTIL", "KEPT"),
+        [_row(ring, entry, now) for entry in ring.entries()],
         below=[" ".join(sorted(entry.profiles)) for entry in ring.entries()],
     )
     return 0
 
 
-def _row(entry: KeyEntry, now: int) -> tuple[str, ...]:
+def _row(ring: Keyring, entry: KeyEntry, now: int) -> tuple[str, ...]:
     instants = (entry.sign_from, entry.sign_until, entry.accept_until)
     return (
         entry.key_version,
         state(entry, now),
         *(write_instant(at)[:10] for at in instants),
+        {None: "lost", True: "sealed", False: "plain"}[_sealed(ring, entry)],
     )
+
+
+def _sealed(ring: Keyring, entry: KeyEntry) -> bool | None:
+    """Whether the private half is under a passphrase; None where it cannot be read."""
+    try:
+        return ring.is_sealed(entry.key_version)
+    except (InputError, MaterialError):
+        return None
 
 
 def state(entry: KeyEntry, now: int) -> str:
@@ -143,11 +174,18 @@ def tell_entry(entry: KeyEntry, now: int, *, sealed: bool) -> None:
             ("principal", entry.principal),
             ("bind", [f"{at} = {_any_of(values)}" for at, values in entry.bind.items()] or None),
             ("algorithm", entry.key.algorithm),
-            ("public key", entry.key.jwk()["x"]),
+            ("public key", _short(entry.key.raw)),
             ("thumbprint", entry.key.thumbprint),
             ("private half", "under a passphrase" if sealed else "in the clear"),
         ]
     )
+
+
+def _short(raw: bytes) -> str | None:
+    """A public key as ``--pin`` takes it; none where that fills a screen."""
+    from taskseal.canon.encoding import b64url_encode
+
+    return b64url_encode(raw) if len(raw) <= LONGEST_SHOWN else None
 
 
 def _any_of(values: tuple[Any, ...]) -> str:
@@ -174,6 +212,8 @@ def export(key_version: str, form: str, private: bool, **given: Any) -> int:
     Example:
       taskseal keys export kms/tasks/1 --as jwk
     """
+    from taskseal.keys.formats import check_form
+
     out = None if given["out"] == opening.STDIN else given["out"]
     secrets = Passphrases(given["passphrase_file"], given["no_passphrase"])
     if private:
@@ -181,10 +221,14 @@ def export(key_version: str, form: str, private: bool, **given: Any) -> int:
     elif form == "raw" and out is None and not output.wants_json():
         _refuse_terminal("the raw bytes")
     # Saying no to a passphrase speaks of the file; the keyring's own may be needed still.
-    opener = passphrase.unlock(Passphrases(secrets.file), f"key version {key_version}")
+    opener = passphrase.Opener(Passphrases(secrets.file), f"key version {key_version}")
     ring = opening.keyring(given["keyring"], opener)
+    key = ring.show(key_version).key
+    assert key is not None
+    check_form(key.algorithm, cast("Form", form), private=private)
     if private and ring.is_sealed(key_version):
-        opener()
+        # Before the lock of the new file is asked for.
+        opener.tried(lambda: ring.holder(key_version))
     content = _exported(ring, key_version, form, private, secrets)
     if out is not None:
         mode = PRIVATE_MODE if private else PUBLIC_MODE
@@ -248,38 +292,3 @@ def _tell_exported(
     else:
         half = "private" if private else "public"
         output.note(f"wrote the {half} half of {entry.key_version} to {out}")
-
-
-@click.command(context_settings=SETTINGS)
-@keyring_option
-@output_options
-@output.json_option
-def pin(keyring: str | None, out: str | None, force: bool) -> int:
-    """Write a pins file, for receivers to trust.
-
-    It holds the public side of every key.
-
-    \b
-    Example:
-      taskseal keys pin -o pins.json
-    """
-    pins = opening.keyring(keyring).pins()
-    content = pins.to_json()
-    target = None if out == opening.STDIN else out
-    if target is not None:
-        opening.write_output(target, content, PUBLIC_MODE, force=force)
-    if output.wants_json():
-        record: dict[str, Any] = {
-            "written": None if target is None else output.named(target),
-            "issuer": pins.issuer,
-            "keyVersions": [entry.key_version for entry in pins.entries],
-        }
-        if target is None:
-            record["pins"] = opening.parsed(content)
-        output.record(record)
-    elif target is None:
-        output.data(content)
-    else:
-        count = len(pins.entries)
-        output.note(f"pinned {count} key{'' if count == 1 else 's'} of {pins.issuer} in {target}")
-    return 0

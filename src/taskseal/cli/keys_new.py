@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-ALGORITHMS = ("Ed25519",)
-"""What ``--alg`` takes."""
+ALGORITHMS = ("Ed25519", "ES256", "ML-DSA-65")
+"""What ``--alg`` takes, and what it also calls them."""
+ALIASES = {"P-256": "ES256"}
 
 
 def _terms_options(command: F) -> F:
@@ -72,10 +73,10 @@ def _terms_options(command: F) -> F:
 @click.argument("key_version", metavar="KEY_VERSION")
 @click.option(
     "--alg",
-    type=click.Choice(ALGORITHMS),
+    type=click.Choice((*ALGORITHMS, *ALIASES)),
     default=ALGORITHMS[0],
     show_default=True,
-    help="The signature algorithm.",
+    help="The signature algorithm; ES256 is ECDSA over P-256. Dharma's profiles take Ed25519.",
 )
 @_terms_options
 def new(key_version: str, alg: str, **given: Any) -> int:
@@ -87,11 +88,14 @@ def new(key_version: str, alg: str, **given: Any) -> int:
     Example:
       taskseal keys new kms/tasks/1 --for dharma.task/v1 --bind /organizationId=org_1
     """
+    from taskseal.keys import Algorithm
+
     profiles, terms = _terms(key_version, given)
     secret = passphrase.chosen(_passphrases(given), f"key version {key_version}")
     terms["passphrase"], terms["allow_plain"] = secret, secret is None
     ring = _ring(given)
-    return _told(ring, ring.new(key_version, profiles, **terms))
+    algorithm = Algorithm(ALIASES.get(alg, alg))
+    return _told(ring, ring.new(key_version, profiles, algorithm, **terms))
 
 
 @click.command("import", context_settings=SETTINGS)
@@ -99,7 +103,7 @@ def new(key_version: str, alg: str, **given: Any) -> int:
 @click.argument("key_version", metavar="KEY_VERSION")
 @_terms_options
 def import_key(file: str, key_version: str, **given: Any) -> int:
-    """Keep a key that exists: PKCS#8, OpenSSH, JWK or a seed.
+    """Keep a key that exists: PKCS#8, OpenSSH, JWK or an Ed25519 seed.
 
     Also 64 hexadecimal or 43 base64url characters; - is standard input. A passphrase that is
     given opens the file and locks the key here; --no-passphrase keeps it
@@ -114,13 +118,13 @@ def import_key(file: str, key_version: str, **given: Any) -> int:
 
     profiles, terms = _terms(key_version, given)
     data = opening.read_input(file, KEY_FILE_LIMIT)
-    opener = passphrase.unlock(Passphrases(given["passphrase_file"]), file)
+    opener = passphrase.Opener(Passphrases(given["passphrase_file"]), file)
     try:
         key = read_private_key(data)
     except MaterialError as locked:
         if locked.code is not Reason.PASSPHRASE_NEEDED:
             raise
-        key = read_private_key(data, opener())
+        key = opener.tried(lambda: read_private_key(data, opener()))
     secret = passphrase.chosen(_passphrases(given), f"key version {key_version}")
     terms["passphrase"], terms["allow_plain"] = secret, secret is None
     ring = _ring(given)

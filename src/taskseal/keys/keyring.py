@@ -1,15 +1,14 @@
 """The keyring: the only door to secrets on disk.
 
-A folder ``{keyring.json, lock, private/<thumbprint>.key, history/NNNN.json}``. A change is made
-under the lock in this order: the private file, the state before as history, the new state. A
-crash in between leaves the old state; a private file that nothing names yet does no harm.
+What lies where, and in which order it is written, :mod:`taskseal.keys.keyring_folder` knows. A
+crash leaves the old state or the new one.
 
-Source: SPEC sections 4.4, 4.7 and 4.11.
+Source: SPEC sections 4.4, 4.7, 4.11 and 9.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
@@ -17,15 +16,18 @@ from typing import Unpack
 from taskseal import storage
 from taskseal.errors import InputError, MaterialError, Reason
 from taskseal.keys import formats, vault
-from taskseal.keys.algorithms import PublicKey
+from taskseal.keys.algorithms import Algorithm, PublicKey
 from taskseal.keys.entry import KeyEntry
-from taskseal.keys.keyring_state import STATE_LIMIT, State
+from taskseal.keys.keyring_folder import KeyringFolder
+from taskseal.keys.keyring_state import State
+from taskseal.keys.lineage import find_lineage
 from taskseal.keys.pins import Pins
 from taskseal.keys.private import KeySigner, PrivateKey
-from taskseal.keys.terms import Terms, draft
+from taskseal.keys.rotation import Rotation, Wish, plan_rotation
+from taskseal.keys.terms import Terms, When, draft
 from taskseal.keys.version import check_name
 from taskseal.storage import REAL_DISK, Disk
-from taskseal.validity import Instant
+from taskseal.validity import Instant, to_instant
 
 DEFAULT_ISSUER = "local"
 """The issuer of a keyring whose first key names none."""
@@ -40,11 +42,11 @@ class Keyring:
     lock_wait = storage.LOCK_WAIT
     """Seconds that a change waits for another process's."""
 
-    def __init__(self, path: Path, state: State, passphrase: Unlock, disk: Disk) -> None:
-        self.path = path
+    def __init__(self, folder: KeyringFolder, state: State, passphrase: Unlock) -> None:
+        self.path = folder.path
+        self._folder = folder
         self._state = state
         self._passphrase = passphrase
-        self._disk = disk
 
     @classmethod
     def create(
@@ -67,11 +69,9 @@ class Keyring:
             InputError: ``usage``, ``file_exists``, ``file_unwritable``.
         """
         state = State(check_name(issuer, "issuer"))
-        folder = Path(path)
-        for each in (folder, folder / "private", folder / "history"):
-            storage.make_folder(each, disk=disk)
-        storage.write_atomic(folder / "keyring.json", state.to_json(), disk=disk)
-        return cls(folder, state, passphrase, disk)
+        folder = KeyringFolder(Path(path), disk)
+        folder.make(state)
+        return cls(folder, state, passphrase)
 
     @classmethod
     def open(
@@ -87,8 +87,8 @@ class Keyring:
             MaterialError: ``keyring_missing``, ``keyring_malformed``.
             InputError: ``file_unreadable``.
         """
-        folder = Path(path)
-        return cls(folder, _read_state(folder), passphrase, disk)
+        folder = KeyringFolder(Path(path), disk)
+        return cls(folder, folder.read(), passphrase)
 
     @classmethod
     def open_or_create(
@@ -132,12 +132,19 @@ class Keyring:
             raise MaterialError(Reason.NO_SIGNING_KEY, "the keyring is empty: nothing to pin")
         return Pins.of(self._state.entries)
 
-    def new(self, key_version: str, profiles: Iterable[str], **terms: Unpack[Terms]) -> KeyEntry:
+    def new(
+        self,
+        key_version: str,
+        profiles: Iterable[str],
+        algorithm: Algorithm = Algorithm.ED25519,
+        **terms: Unpack[Terms],
+    ) -> KeyEntry:
         """Makes a key and keeps it.
 
         Args:
             key_version: its name, 1 to 500 characters.
-            profiles: the profile ids that it may sign, at least one.
+            profiles: the profile ids that it may sign, at least one; Dharma's take Ed25519.
+            algorithm: what it signs with.
             terms: its instants and the rest, see :class:`Terms`.
 
         Raises:
@@ -146,7 +153,7 @@ class Keyring:
             MaterialError: ``passphrase_needed``, ``key_version_taken``, ``keyring_malformed``.
             Unavailable: ``keyring_busy``.
         """
-        return self._add(PrivateKey.generate(), key_version, profiles, terms)
+        return self._add(PrivateKey.generate(algorithm), key_version, profiles, terms)
 
     def import_key(
         self,
@@ -157,14 +164,83 @@ class Keyring:
     ) -> KeyEntry:
         """Keeps a key that exists; arguments and errors as for :meth:`new`.
 
-        A published key may be kept: it is refused where it would sign.
+        A published key may be kept; it is refused where it would sign.
         """
         return self._add(key, key_version, profiles, terms)
 
+    def rotate(
+        self,
+        name: str | None = None,
+        *,
+        at: When,
+        wish: Wish | None = None,
+        dry_run: bool = False,
+        passphrase: Unlock = None,
+        allow_plain: bool = False,
+        cost: vault.Cost = vault.COST,
+    ) -> Rotation:
+        """Lets one key hand over to the next, in one write.
+
+        One that is under way is found and given back, so that this may be called at any time;
+        :func:`taskseal.keys.rotation.plan_rotation` says when one is.
+
+        Args:
+            name: a key version, or what comes before its number; None where there is one such.
+            at: the instant of the rotation.
+            wish: how fast, and past whom.
+            dry_run: say what would be done, and do nothing.
+            passphrase: what seals the new private half; asked for only when there is one.
+            allow_plain: keep it in the clear where there is no passphrase.
+            cost: of a guess at the passphrase.
+
+        Raises:
+            MaterialError: ``unknown_key``, ``no_signing_key``, ``key_version_taken``,
+                ``receivers_behind``, ``passphrase_needed``, ``keyring_malformed``.
+            InputError: ``usage``, ``file_unwritable``.
+            Unavailable: ``keyring_busy``.
+        """
+        now = to_instant(at)
+
+        def planned(entries: tuple[KeyEntry, ...]) -> Rotation:
+            return plan_rotation(*find_lineage(entries, name, now), now, wish or Wish())
+
+        plan = planned(self._folder.read().entries)
+        if dry_run:
+            return plan
+        # Before the lock: asking and sealing take their time.
+        made = plan.begins and self._successor(plan.old, passphrase, allow_plain, cost)
+        with self._folder.locked(self.lock_wait) as before:
+            plan, secrets = planned(before.entries), {}
+            if plan.begins:
+                key, sealed = made or self._successor(plan.old, passphrase, allow_plain, cost)
+                plan = plan.with_key(key.public)
+                secrets = {plan.new: sealed}
+            self._change(before, before.with_changes(plan.changed), secrets)
+        return plan
+
+    def revoke(self, key_version: str, *, at: When) -> KeyEntry:
+        """Revokes a key from ``at`` on, for whoever reads pins or a keyset made from now on.
+
+        One that is revoked already stays so, from the earlier of the two instants.
+
+        Args:
+            key_version: which key.
+            at: from when on nothing by it counts.
+
+        Raises:
+            MaterialError, InputError, Unavailable: as :meth:`rotate`.
+        """
+        since = to_instant(at)
+        with self._folder.locked(self.lock_wait) as before:
+            entry = before.find(key_version)
+            if entry.revoked_at is None or since < entry.revoked_at:
+                entry = replace(entry, revoked_at=since)
+            self._change(before, before.with_changes([entry]), {})
+        return entry
+
     def is_sealed(self, key_version: str) -> bool:
         """Whether the private half of that key needs a passphrase."""
-        path = self._private_path(self.show(key_version))
-        return vault.is_sealed(_read_own_file(path, vault.VAULT_LIMIT), str(path))
+        return vault.is_sealed(*self._folder.read_private(self.show(key_version)))
 
     def signer(
         self,
@@ -190,6 +266,20 @@ class Keyring:
         entry = self._state.choose(profile, key_version, at)
         return KeySigner(entry, self._unlock(entry, passphrase))
 
+    def holder(self, key_version: str, passphrase: Unlock = None) -> KeySigner:
+        """What proves that the keyring holds a key, also before and after it may sign messages.
+
+        Args:
+            key_version: which key.
+            passphrase: what unlocks it, instead of what the keyring was opened with.
+
+        Raises:
+            MaterialError: ``unknown_key``, ``passphrase_needed``, ``passphrase_wrong``,
+                ``keyring_malformed``.
+        """
+        entry = self.show(key_version)
+        return KeySigner(entry, self._unlock(entry, passphrase))
+
     def export(
         self,
         key_version: str,
@@ -211,9 +301,10 @@ class Keyring:
         Raises:
             MaterialError: ``unknown_key``, ``passphrase_needed``, ``passphrase_wrong``,
                 ``keyring_malformed``, ``extra_missing``.
-            InputError: ``usage`` when the form cannot be locked.
+            InputError: ``usage`` when the form cannot be locked, or the algorithm has no such.
         """
         entry = self.show(key_version)
+        formats.check_form(_public(entry).algorithm, form, private=private)
         if private:
             return formats.write_private_key(self._unlock(entry, passphrase), form, lock_with)
         return formats.write_public_key(_public(entry), form)
@@ -221,44 +312,35 @@ class Keyring:
     def _add(
         self, key: PrivateKey, key_version: str, profiles: Iterable[str], terms: Terms
     ) -> KeyEntry:
-        passphrase = terms.get("passphrase")
-        if passphrase is None and not terms.get("allow_plain", False):
-            raise MaterialError(
-                Reason.PASSPHRASE_NEEDED, "a new private key is kept under a passphrase"
-            )
         # Everything slow or refusable comes before the lock.
         drafted = draft(key, key_version, profiles, self.issuer, terms)
-        sealed = vault.seal(key, passphrase, terms.get("cost", vault.COST))
-        with storage.lock(self.path, wait=self.lock_wait, disk=self._disk):
-            before = _read_state(self.path)
+        passphrase, plain = terms.get("passphrase"), terms.get("allow_plain", False)
+        sealed = vault.seal_new(key, passphrase, plain, terms.get("cost", vault.COST))
+        with self._folder.locked(self.lock_wait) as before:
             with_issuer = before.with_issuer(terms.get("issuer") or before.issuer)
             entry = replace(drafted, issuer=with_issuer.issuer)
-            after = with_issuer.with_entry(entry)
-            for each in (self.path, self.path / "private", self.path / "history"):
-                storage.sweep(each, disk=self._disk)
-            # No entry names this key yet, so a file of its name is one that a crash left.
-            storage.write_atomic(self._private_path(entry), sealed, overwrite=True, disk=self._disk)
-            self._write_state(before, after)
+            self._change(before, with_issuer.with_entry(entry), {entry: sealed})
         return entry
 
-    def _write_state(self, before: State, after: State) -> None:
-        past = self.path / "history" / f"{before.revision:04d}.json"
-        storage.write_atomic(past, before.to_json(), overwrite=True, disk=self._disk)
-        storage.write_atomic(
-            self.path / "keyring.json", after.to_json(), overwrite=True, disk=self._disk
-        )
+    def _change(self, before: State, after: State, secrets: Mapping[KeyEntry, bytes]) -> None:
+        if after is not before:
+            self._folder.write(before, after, secrets)
         self._state = after
 
-    def _private_path(self, entry: KeyEntry) -> Path:
-        return self.path / "private" / f"{_public(entry).thumbprint}.key"
+    def _successor(
+        self, old: KeyEntry, passphrase: Unlock, allow_plain: bool, cost: vault.Cost
+    ) -> tuple[PrivateKey, bytes]:
+        """A new key of the old one's algorithm, and the file that keeps it."""
+        given = passphrase() if callable(passphrase) else passphrase
+        key = PrivateKey.generate(_public(old).algorithm)
+        return key, vault.seal_new(key, given, allow_plain, cost)
 
     def _unlock(self, entry: KeyEntry, passphrase: Unlock) -> PrivateKey:
-        path = self._private_path(entry)
-        data = _read_own_file(path, vault.VAULT_LIMIT)
+        data, source = self._folder.read_private(entry)
         given = self._passphrase if passphrase is None else passphrase
         if callable(given):
-            given = given() if vault.is_sealed(data, str(path)) else None
-        return vault.unseal(data, _public(entry), given, str(path))
+            given = given() if vault.is_sealed(data, source) else None
+        return vault.unseal(data, _public(entry), given, source)
 
 
 def _public(entry: KeyEntry) -> PublicKey:
@@ -266,26 +348,3 @@ def _public(entry: KeyEntry) -> PublicKey:
     if entry.key is None:
         raise MaterialError(entry.flaw or Reason.KEY_MALFORMED)
     return entry.key
-
-
-def _read_state(folder: Path) -> State:
-    path = folder / "keyring.json"
-    try:
-        data = storage.read_file(path, STATE_LIMIT)
-    except InputError as error:
-        if error.code is Reason.FILE_MISSING:
-            raise MaterialError(
-                Reason.KEYRING_MISSING, f"there is no keyring at {str(folder)!a}"
-            ) from None
-        raise
-    return State.load(data, str(path))
-
-
-def _read_own_file(path: Path, limit: int) -> bytes:
-    """A file that the keyring should hold; its absence is the keyring's fault."""
-    try:
-        return storage.read_file(path, limit)
-    except InputError as error:
-        if error.code in (Reason.FILE_MISSING, Reason.TOO_LARGE):
-            raise MaterialError(Reason.KEYRING_MALFORMED, error.detail) from None
-        raise

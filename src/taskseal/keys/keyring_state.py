@@ -19,6 +19,10 @@ KEYRING_SCHEMA = "taskseal.keyring/v1"
 STATE_LIMIT = 1 << 24
 """Bytes of the largest ``keyring.json``."""
 
+_SUCCESSOR = (
+    "`taskseal keys rotate VERSION` makes the key that follows it, `taskseal keys new` another"
+)
+
 _MAX_REVISION = (1 << 53) - 1
 
 
@@ -104,6 +108,21 @@ class State:
                 )
         return replace(self, revision=self.revision + 1, entries=(*self.entries, entry))
 
+    def with_changes(self, changed: Iterable[KeyEntry]) -> State:
+        """The state with entries in the place of those of their versions, and new ones added.
+
+        Raises:
+            MaterialError: as :meth:`with_entry`.
+        """
+        given = {entry.key_version: entry for entry in changed}
+        entries = tuple(given.pop(known.key_version, known) for known in self.entries)
+        if not given and entries == self.entries:
+            return self
+        state = replace(self, entries=entries)
+        for entry in given.values():
+            state = state.with_entry(entry)
+        return replace(state, revision=self.revision + 1)
+
     def choose(self, profile: str | None, key_version: str | None, at: Instant) -> KeyEntry:
         """The key that is to sign ``profile`` at ``at``; the named one, or the only one.
 
@@ -126,7 +145,9 @@ class State:
         if able:
             when = write_instant(at)
             raise MaterialError(
-                Reason.NO_SIGNING_KEY, f"{_names(able)} may sign {what}, but not at {when}"
+                Reason.NO_SIGNING_KEY,
+                f"{_names(able)} may sign {what}, but not at {when}",
+                hint=_SUCCESSOR,
             )
         raise MaterialError(Reason.NO_SIGNING_KEY, f"no key of the keyring may sign {what}")
 
@@ -140,6 +161,9 @@ def _may_sign(entry: KeyEntry, profile: str | None, at: Instant) -> KeyEntry:
             Reason.KEY_WRONG_PROFILE, f"{name} may not sign {profile}", hint=f"it may sign {may}"
         )
     fault = entry.may_sign(at)
+    if fault is Reason.KEY_REVOKED and entry.revoked_at is not None:
+        since = write_instant(entry.revoked_at)
+        raise MaterialError(fault, f"{name} is revoked since {since}", hint=_SUCCESSOR)
     if fault is not None:
         span = f"{write_instant(entry.sign_from)} to {write_instant(entry.sign_until)}"
         raise MaterialError(fault, f"{name} signs from {span}; now is {write_instant(at)}")
