@@ -12,7 +12,9 @@ import pytest
 from taskseal.errors import MaterialError, Reason
 from taskseal.keys.formats import read_private_key, read_public_key
 
-ENCRYPTED_OPENSSH = ("ed25519-psw.key", "ed25519-aesgcm-psw.key")
+ENCRYPTED_OPENSSH = ("ed25519-psw.key", "ed25519-aesgcm-psw.key", "ecdsa-psw.key")
+OTHER_CURVES = ("ecdsa-psw.key", "ecdsa-psw.key.pub")
+"""Of P-384, which the index calls EC keys like the rest."""
 HAS_BCRYPT = importlib.util.find_spec("bcrypt") is not None
 
 
@@ -47,16 +49,45 @@ def test_every_ed25519_file_loads_or_is_refused_as_the_index_says(conformance: P
     assert len(seen) == 15
 
 
+def test_every_p256_file_loads_as_the_index_says(conformance: Path) -> None:
+    seen = {
+        row["file"]: verdict(conformance, row)
+        for row in rows(conformance)
+        if (row["key"] or "").startswith("EC") and row["file"] not in OTHER_CURVES
+    }
+    assert set(seen.values()) == {"accept"}
+    assert len(seen) == 5
+
+
 def test_every_file_of_another_key_type_is_an_unsupported_algorithm(conformance: Path) -> None:
     found = {
         row["file"]: verdict(conformance, row)
         for row in rows(conformance)
-        if row["expect"] == "accept" and not row["key"].startswith("Ed25519")
+        if row["expect"] == "accept"
+        and (row["key"].startswith(("RSA", "MLDSA44")) or row["file"] in OTHER_CURVES)
     }
     if not HAS_BCRYPT:
         assert found.pop("ecdsa-psw.key") == "extra_missing"
     assert set(found.values()) == {"unsupported_algorithm"}
-    assert len(found) >= 9
+    assert len(found) == 4 + HAS_BCRYPT
+
+
+def test_the_index_holds_no_file_beside_these(conformance: Path) -> None:
+    kinds = [row["key"] for row in rows(conformance) if row["expect"] == "accept"]
+    assert {kind.removesuffix("PrivateKey").removesuffix("PublicKey") for kind in kinds} == {
+        "Ed25519",
+        "EC",
+        "MLDSA44",
+        "RSA",
+    }
+
+
+def test_an_mldsa_key_without_its_seed_is_malformed_and_says_so(conformance: Path) -> None:
+    data = (conformance / "keyfiles/mldsa65_noseed_priv.der").read_bytes()
+    with pytest.raises(MaterialError) as caught:
+        read_private_key(data)
+    assert caught.value.code is Reason.KEY_MALFORMED
+    assert "seed" in caught.value.detail
 
 
 def test_every_file_that_must_be_refused_is_refused(conformance: Path) -> None:
@@ -91,6 +122,7 @@ def test_the_private_and_public_file_of_a_pair_are_of_one_key(conformance: Path)
         ("ed25519-nopsw.key", "ed25519-nopsw.key.pub"),
         ("ed25519-pkcs8.pem", "ed25519-pub.pem"),
         ("ed25519-pkcs8.der", "ed25519-pub.der"),
+        ("ecdsa-nopsw.key", "ecdsa-nopsw.key.pub"),
     ):
         key = read_private_key((folder / private).read_bytes())
         assert read_public_key((folder / public).read_bytes()) == key.public

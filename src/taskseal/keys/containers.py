@@ -1,9 +1,9 @@
 """What private and public keys come wrapped in: PEM, DER, OpenSSH.
 
-``cryptography`` opens the wrappings; it never verifies anything here. Its errors may quote
-what they read, so none of them is passed on or chained.
+``cryptography`` opens the wrappings. Its errors may quote what they read, so none of them is
+passed on or chained.
 
-Source: RFC 7468 (PEM), RFC 5958 and 8410 (PKCS#8), OpenSSH's PROTOCOL.key.
+Source: RFC 7468 (PEM), RFC 5958, 8410, 5915 and 9881 (PKCS#8), OpenSSH's PROTOCOL.key.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import hashlib
 import re
 import secrets
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from taskseal.errors import MaterialError, Reason
-from taskseal.keys import asn1
+from taskseal.keys import asn1, foreign
 from taskseal.keys.algorithms import Algorithm, PublicKey
 from taskseal.keys.private import PrivateKey
 
@@ -31,12 +31,17 @@ MAX_ROUNDS = 1 << 10
 
 _PEM = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----[ \t]*\n(.*?)-----END \1-----", re.DOTALL)
 _MAX_BLOCKS = 64
+_MLDSA65_SIZES = b"\6\5"
+_MLDSA65_EXPANDED = 4032
+_SSH_TOKEN = b"sk-"
 _PKCS8 = b"PRIVATE KEY"
 _PKCS8_LOCKED = b"ENCRYPTED PRIVATE KEY"
 _OPENSSH = b"OPENSSH PRIVATE KEY"
+_SEC1 = b"EC PRIVATE KEY"
 _SPKI = b"PUBLIC KEY"
 _SSH_MAGIC = b"openssh-key-v1\0"
-_SSH_ED25519 = b"ssh-ed25519"
+_SSH_PLAIN_FIELDS = {b"ssh-ed25519": 1, b"ecdsa-sha2-nistp256": 2}
+"""How many strings stand after the type in a public key; the last one is the key itself."""
 
 
 def malformed(detail: str) -> MaterialError:
@@ -60,30 +65,62 @@ def read_pem_private(text: bytes, passphrase: Passphrase) -> PrivateKey:
         rounds, stored = _ssh_clear_part(blob)
         _refuse_work(rounds, MAX_ROUNDS)
         found = _open(serialization.load_ssh_private_key, _pem(label, blob), passphrase)
-        return _checked(_seed_of(found), stored)
-    raise MaterialError(
-        Reason.UNSUPPORTED_ALGORITHM, f"a key labelled {label.decode('ascii')} is not Ed25519"
-    )
+        return _checked(foreign.private_key(found), stored)
+    if label == _SEC1 and b":" not in block:
+        return read_der_private(_pem_bytes(block), None)
+    raise _other_label(label)
 
 
 def read_der_private(data: bytes, passphrase: Passphrase) -> PrivateKey:
-    """The key of a PKCS#8 structure, plain or encrypted."""
+    """The key of a PKCS#8 structure, plain or encrypted, or of a plain SEC 1 one."""
     from cryptography.hazmat.primitives import serialization
 
-    seed_and_public = asn1.read_one_asymmetric_key(data)
-    if seed_and_public is not None:
-        return _checked(*seed_and_public)
+    plain = asn1.read_plain(data)
+    if plain is not None:
+        return _checked(_of_plain(plain), plain.public)
     _refuse_work(asn1.work_to_open(data), MAX_ITERATIONS)
-    return PrivateKey(_seed_of(_open(serialization.load_der_private_key, data, passphrase)))
+    return foreign.private_key(_open(serialization.load_der_private_key, data, passphrase))
+
+
+def _of_plain(plain: asn1.Plain) -> PrivateKey:
+    """The private key of a plain PKCS#8 structure."""
+    from cryptography.hazmat.primitives import serialization
+
+    if plain.identifier == asn1.ED25519:
+        seed = asn1.octets(plain.wrapped)
+        if seed is None:
+            raise malformed("the key's structure cannot be read")
+        return PrivateKey(seed)
+    if plain.identifier == asn1.MLDSA65:
+        return _of_mldsa(plain.wrapped)
+    # What stands beside the private key is checked here, and unknown there.
+    alone = asn1.write_plain(plain.identifier, plain.wrapped)
+    return foreign.private_key(_open(serialization.load_der_private_key, alone, None))
+
+
+def _of_mldsa(wrapped: bytes) -> PrivateKey:
+    """The key of an ML-DSA seed; an expanded key beside it must begin as the seed's own does.
+
+    It begins with rho, K and a hash of the whole public key, so another key's never passes.
+    """
+    found = asn1.mldsa_seed(wrapped)
+    if found is None:
+        raise malformed(f"the {Algorithm.MLDSA65} key is stored without the seed that is needed")
+    seed, expanded = found
+    key = PrivateKey(seed, Algorithm.MLDSA65)
+    if expanded is not None:
+        made = hashlib.shake_256(seed + _MLDSA65_SIZES).digest(128)
+        mark = hashlib.shake_256(key.public.raw).digest(64)
+        if len(expanded) != _MLDSA65_EXPANDED or expanded[:128] != made[:32] + made[96:] + mark:
+            raise malformed("the expanded key that is stored with the seed is not its own")
+    return key
 
 
 def read_pem_public(text: bytes) -> PublicKey:
     """The one public key among the PEM blocks of ``text``."""
     label, block = _only_block(text, b"PUBLIC KEY")
     if label != _SPKI:
-        raise MaterialError(
-            Reason.UNSUPPORTED_ALGORITHM, f"a key labelled {label.decode('ascii')} is not Ed25519"
-        )
+        raise _other_label(label)
     return read_der_public(_pem_bytes(block))
 
 
@@ -91,19 +128,26 @@ def read_der_public(data: bytes) -> PublicKey:
     """The key of a SubjectPublicKeyInfo structure."""
     from cryptography.hazmat.primitives import serialization
 
-    return _public_of(_open(lambda der, _: serialization.load_der_public_key(der), data, None))
+    found = _open(lambda der, _: serialization.load_der_public_key(der), data, None)
+    return foreign.public_key(found)
 
 
 def read_ssh_public(line: bytes) -> PublicKey:
     """The key of an OpenSSH ``.pub`` line, a certificate's included."""
     from cryptography.hazmat.primitives import serialization
 
-    return _public_of(_open(lambda text, _: serialization.load_ssh_public_key(text), line, None))
+    if line.startswith(_SSH_TOKEN):
+        # What a token signs is never the message alone.
+        raise MaterialError(
+            Reason.UNSUPPORTED_ALGORITHM, "a security token's OpenSSH key signs in its own way"
+        )
+    found = _open(lambda text, _: serialization.load_ssh_public_key(text), line, None)
+    return foreign.public_key(found)
 
 
 def write_pkcs8(key: PrivateKey, passphrase: Passphrase) -> bytes:
     """PKCS#8 PEM, encrypted when there is a passphrase."""
-    plain = asn1.write_plain(key.reveal_seed())
+    plain = foreign.to_pkcs8(key)
     if passphrase is None:
         return _pem(_PKCS8, plain)
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -123,45 +167,17 @@ def write_openssh(key: PrivateKey, passphrase: Passphrase) -> bytes:
     Raises:
         MaterialError: ``extra_missing`` when encryption needs a package that is not there.
     """
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import (
-        BestAvailableEncryption,
-        Encoding,
-        KeySerializationEncryption,
-        NoEncryption,
-        PrivateFormat,
-    )
-
-    lock: KeySerializationEncryption = NoEncryption()
     if passphrase is not None:
         _need_bcrypt()
-        lock = BestAvailableEncryption(passphrase)
-    held = Ed25519PrivateKey.from_private_bytes(key.reveal_seed())
-    return held.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, lock)
+    return foreign.to_openssh(key, passphrase)
 
 
-def write_spki(key: PublicKey) -> bytes:
-    """SubjectPublicKeyInfo PEM."""
-    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-
-    written: bytes = _cryptography_public(key).public_bytes(
-        Encoding.PEM, PublicFormat.SubjectPublicKeyInfo
+def _other_label(label: bytes) -> MaterialError:
+    return MaterialError(
+        Reason.UNSUPPORTED_ALGORITHM,
+        f"no key labelled {label.decode('ascii')} is read here",
+        hint="convert it with `openssl pkcs8 -topk8`, if it is of an algorithm that is used here",
     )
-    return written
-
-
-def write_ssh_line(key: PublicKey) -> bytes:
-    """An OpenSSH ``.pub`` line without comment."""
-    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-
-    line: bytes = _cryptography_public(key).public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
-    return line + b"\n"
-
-
-def _cryptography_public(key: PublicKey) -> Any:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-    return Ed25519PublicKey.from_public_bytes(key.raw)
 
 
 def _only_block(text: bytes, kind: bytes) -> tuple[bytes, bytes]:
@@ -243,32 +259,11 @@ def _need_bcrypt() -> None:
         ) from None
 
 
-def _seed_of(key: object) -> bytes:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+def _checked(key: PrivateKey, stored_public: bytes | None) -> PrivateKey:
+    """``key``, refused when the file says that its public half is another.
 
-    if not isinstance(key, Ed25519PrivateKey):
-        raise MaterialError(
-            Reason.UNSUPPORTED_ALGORITHM, "the key is of a type that is not used here"
-        )
-    return key.private_bytes_raw()
-
-
-def _public_of(key: object) -> PublicKey:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-    if not isinstance(key, Ed25519PublicKey):
-        raise MaterialError(
-            Reason.UNSUPPORTED_ALGORITHM, "the key is of a type that is not used here"
-        )
-    return PublicKey(Algorithm.ED25519, key.public_bytes_raw())
-
-
-def _checked(seed: bytes, stored_public: bytes | None) -> PrivateKey:
-    """The key of ``seed``, refused when the file says that its public half is another.
-
-    Signing with a public half that is not the seed's own gives the secret away.
+    Signing with a public half that is not the private one's own gives the secret away.
     """
-    key = PrivateKey(seed)
     if stored_public is not None and stored_public != key.public.raw:
         raise malformed("the public half that is stored with the key is not its own")
     return key
@@ -280,7 +275,7 @@ def _refuse_work(asked: int, most: int) -> None:
 
 
 def _ssh_clear_part(blob: bytes) -> tuple[int, bytes | None]:
-    """The bcrypt rounds and the Ed25519 public half of an OpenSSH private key; 0, None without."""
+    """The bcrypt rounds and the public half of an OpenSSH private key; 0, None without."""
     rest = blob.removeprefix(_SSH_MAGIC)
     for _ in ("cipher", "kdf"):
         _, rest = _ssh_string(rest)
@@ -288,7 +283,9 @@ def _ssh_clear_part(blob: bytes) -> tuple[int, bytes | None]:
     _, rounds = _ssh_string(options)  # after the salt
     public, _ = _ssh_string(rest[4:])  # after the number of keys
     kind, rest = _ssh_string(public)
-    found = _ssh_string(rest)[0] if kind == _SSH_ED25519 else None
+    found = None
+    for _ in range(_SSH_PLAIN_FIELDS.get(kind, 0)):
+        found, rest = _ssh_string(rest)
     return int.from_bytes(rounds[:4], "big"), found
 
 

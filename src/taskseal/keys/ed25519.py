@@ -1,4 +1,6 @@
-"""Ed25519 by libsodium, imported only when a key is at hand.
+"""Ed25519 by libsodium, imported only when such a key is at hand.
+
+``cryptography`` holds such keys for their files only; it never verifies with them.
 
 One policy, everywhere: the public key is canonical and in the prime-order subgroup, R is
 canonical and not of low order, S < L, and the equation is the cofactorless one. libsodium
@@ -10,6 +12,10 @@ Source: RFC 8032, SPEC section 4.2.
 
 from __future__ import annotations
 
+import secrets
+from functools import partial
+from typing import TYPE_CHECKING
+
 from nacl.bindings import (
     crypto_core_ed25519_is_valid_point,
     crypto_sign,
@@ -18,21 +24,28 @@ from nacl.bindings import (
 )
 from nacl.exceptions import BadSignatureError
 
-PUBLIC_SIZE = 32
-"""Bytes of a public key."""
+from taskseal.keys.core import Sign, Verify
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+        Ed25519PublicKey,
+    )
+
 SEED_SIZE = 32
 """Bytes of a seed, the private half."""
 SIGNATURE_SIZE = 64
 """Bytes of a signature."""
 
 
-def is_sound(raw: bytes) -> bool:
-    """Whether 32 bytes are a canonical point of the prime-order subgroup."""
-    return bool(crypto_core_ed25519_is_valid_point(raw))
+def open_public(raw: bytes) -> tuple[bytes, Verify] | None:
+    """``raw`` (32 bytes) and its verification; None unless it is canonical and of prime order."""
+    if not crypto_core_ed25519_is_valid_point(raw):
+        return None
+    return raw, partial(_verify, raw)
 
 
-def verify(raw: bytes, message: bytes, signature: bytes) -> bool:
-    """Whether ``signature`` (64 bytes) is the key's over ``message``; ``raw`` must be sound."""
+def _verify(raw: bytes, message: bytes, signature: bytes) -> bool:
     if len(signature) != SIGNATURE_SIZE:
         return False
     try:
@@ -42,12 +55,44 @@ def verify(raw: bytes, message: bytes, signature: bytes) -> bool:
     return True
 
 
-def expand(seed: bytes) -> tuple[bytes, bytes]:
-    """The public key and libsodium's 64-byte secret key (seed and public half) of a seed."""
-    raw, secret = crypto_sign_seed_keypair(seed)
-    return raw, secret
+def open_secret(secret: bytes) -> tuple[bytes, Sign]:
+    """The public key of a seed of 32 bytes, and its signing."""
+    raw, expanded = crypto_sign_seed_keypair(secret)
+
+    def sign(message: bytes) -> bytes:
+        return crypto_sign(message, expanded)[:SIGNATURE_SIZE]
+
+    return raw, sign
 
 
-def sign(secret: bytes, message: bytes) -> bytes:
-    """The 64-byte signature over ``message`` by a secret key from :func:`expand`."""
-    return crypto_sign(message, secret)[:SIGNATURE_SIZE]
+def new_secret() -> bytes:
+    """A new seed from the operating system's randomness."""
+    return secrets.token_bytes(SEED_SIZE)
+
+
+def hold_secret(secret: bytes) -> Ed25519PrivateKey:
+    """The key of a seed as ``cryptography`` holds it."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    return Ed25519PrivateKey.from_private_bytes(secret)
+
+
+def hold_public(raw: bytes) -> Ed25519PublicKey:
+    """The key ``raw`` as ``cryptography`` holds it."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    return Ed25519PublicKey.from_public_bytes(raw)
+
+
+def secret_of(held: object) -> bytes | None:
+    """The seed of an Ed25519 key that ``cryptography`` holds, None for other keys."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    return held.private_bytes_raw() if isinstance(held, Ed25519PrivateKey) else None
+
+
+def public_of(held: object) -> bytes | None:
+    """The bytes of an Ed25519 key that ``cryptography`` holds, None for other keys."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    return held.public_bytes_raw() if isinstance(held, Ed25519PublicKey) else None

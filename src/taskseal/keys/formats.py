@@ -1,11 +1,13 @@
 """Key files, in and out.
 
-In: PKCS#8 (PEM or DER, plain or encrypted), OpenSSH, JWK, a raw 32-byte seed (also as 64
-hexadecimal or 43 base64url characters), seed and public half (64 bytes, when they match). Text
-may have any line ends, a byte order mark, words around the PEM block, no final line end.
-Out: PKCS#8 PEM, OpenSSH, JWK, raw. Nothing that is raised shows what the file held.
+In: PKCS#8 (PEM or DER, plain or encrypted), SEC 1 (plain), OpenSSH, JWK; of Ed25519 a raw
+32-byte seed too (also as 64 hexadecimal or 43 base64url characters), or seed and public half (64
+bytes, when they match). Text may have any line ends, a byte order mark, words around the PEM
+block, no final line end.
+Out: PKCS#8 PEM, OpenSSH (not for ML-DSA), JWK, raw (private halves of Ed25519 only: 32 bytes do
+not say whose they are). Nothing that is raised shows what the file held.
 
-Source: SPEC section 4.4; RFC 7468, 5958, 8410, 7517, 8037.
+Source: SPEC section 4.4; RFC 7468, 5958, 8410, 9881, 7517, 7518, 8037, 9964.
 """
 
 from __future__ import annotations
@@ -18,8 +20,17 @@ from taskseal.canon.encoding import b64url_decode, b64url_encode
 from taskseal.canon.jcs import canonicalise
 from taskseal.canon.strictjson import parse
 from taskseal.errors import InputError, Reason
-from taskseal.keys import containers
-from taskseal.keys.algorithms import Algorithm, PublicKey, jwk_algorithm, jwk_bytes, jwk_members
+from taskseal.keys import containers, foreign
+from taskseal.keys.algorithms import (
+    SECRET_SIZE,
+    Algorithm,
+    PublicKey,
+    jwk_algorithm,
+    jwk_bytes,
+    jwk_members,
+    jwk_public,
+    scheme,
+)
 from taskseal.keys.containers import Passphrase, malformed
 from taskseal.keys.private import PrivateKey
 
@@ -32,7 +43,6 @@ FORMS: tuple[Form, ...] = ("pem", "ssh", "jwk", "raw")
 
 _BOM = b"\xef\xbb\xbf"
 _DER = b"\x30"
-_SIZE = 32
 _HEX = re.compile(rb"[0-9A-Fa-f]{64}")
 _B64URL = re.compile(rb"[A-Za-z0-9_-]{43}")
 _SSH_LINE = re.compile(rb"(?:ssh|ecdsa|sk)-[a-z0-9@.-]+ ")
@@ -52,9 +62,9 @@ def read_private_key(data: bytes, passphrase: Passphrase = None) -> PrivateKey:
     raw = _raw(data)
     if raw is not None:
         return PrivateKey(raw)
-    if len(data) == 2 * _SIZE:
-        key = PrivateKey(data[:_SIZE])
-        if key.public.raw != data[_SIZE:]:
+    if len(data) == 2 * SECRET_SIZE:
+        key = PrivateKey(data[:SECRET_SIZE])
+        if key.public.raw != data[SECRET_SIZE:]:
             raise malformed("64 bytes are a seed and its public half, and these do not match")
         return key
     if data.startswith(_DER):
@@ -68,7 +78,7 @@ def read_private_key(data: bytes, passphrase: Passphrase = None) -> PrivateKey:
 
 
 def read_public_key(data: bytes) -> PublicKey:
-    """The public key of a file: PEM or DER (SPKI), an OpenSSH line, a JWK, or 32 raw bytes.
+    """The public key of a file: PEM or DER (SPKI), an OpenSSH line, a JWK, or its raw bytes.
 
     Raises:
         MaterialError: ``key_malformed`` (also for a private key, which is not taken apart
@@ -77,6 +87,10 @@ def read_public_key(data: bytes) -> PublicKey:
     raw = _raw(data)
     if raw is not None:
         return PublicKey(Algorithm.ED25519, raw)
+    if _is_point(data):
+        return PublicKey(Algorithm.P256, data)
+    if _is_mldsa(data):
+        return PublicKey(Algorithm.MLDSA65, data)
     if data.startswith(_DER):
         return containers.read_der_public(data)
     text = _text(data)
@@ -93,9 +107,11 @@ def write_private_key(key: PrivateKey, form: Form, passphrase: Passphrase = None
     """``key`` as a file in ``form``; PEM and OpenSSH are encrypted when there is a passphrase.
 
     Raises:
-        InputError: ``usage`` for an empty passphrase, or for one with a form that has no lock.
+        InputError: ``usage`` for an empty passphrase, for one with a form that has no lock, or
+            for a form that the algorithm does not have.
         MaterialError: ``extra_missing`` when OpenSSH encryption lacks bcrypt.
     """
+    check_form(key.algorithm, form, private=True)
     if passphrase is not None:
         _refuse_lock(form, passphrase)
     if form == "pem":
@@ -103,19 +119,40 @@ def write_private_key(key: PrivateKey, form: Form, passphrase: Passphrase = None
     if form == "ssh":
         return containers.write_openssh(key, passphrase)
     if form == "jwk":
-        return canonicalise({**key.public.jwk(), "d": b64url_encode(key.reveal_seed())}) + b"\n"
-    return key.reveal_seed()
+        secret = {scheme(key.algorithm).secret: b64url_encode(key.reveal_secret())}
+        return canonicalise({**key.public.jwk(), **secret}) + b"\n"
+    return key.reveal_secret()
 
 
 def write_public_key(key: PublicKey, form: Form) -> bytes:
-    """``key`` as a file in ``form``."""
+    """``key`` as a file in ``form``; raises ``usage`` as :func:`check_form`."""
+    check_form(key.algorithm, form)
     if form == "pem":
-        return containers.write_spki(key)
+        return foreign.to_spki(key)
     if form == "ssh":
-        return containers.write_ssh_line(key)
+        return foreign.to_ssh_line(key)
     if form == "jwk":
         return canonicalise(key.jwk()) + b"\n"
     return key.raw
+
+
+def check_form(algorithm: Algorithm, form: Form, *, private: bool = False) -> None:
+    """Whether keys of ``algorithm`` are written in ``form``.
+
+    Raises:
+        InputError: ``usage`` with the forms that there are.
+    """
+    if form == "ssh" and algorithm is Algorithm.MLDSA65:
+        raise InputError(
+            Reason.USAGE, f"OpenSSH has no form for {algorithm} keys", hint="choose pem or jwk"
+        )
+    if form == "raw" and private and algorithm is not Algorithm.ED25519:
+        raise InputError(
+            Reason.USAGE,
+            f"{SECRET_SIZE} raw bytes do not say that they are an {algorithm} key, and would be "
+            f"read as one of {Algorithm.ED25519}",
+            hint="choose pem or jwk",
+        )
 
 
 def _refuse_lock(form: Form, passphrase: bytes) -> None:
@@ -133,7 +170,7 @@ def _raw(data: bytes) -> bytes | None:
     """The 32 bytes of a file that holds no more than them, in one of three spellings."""
     if len(data) > KEY_FILE_LIMIT:
         raise malformed(f"no key file is larger than {KEY_FILE_LIMIT} bytes")
-    if len(data) == _SIZE:
+    if len(data) == SECRET_SIZE:
         return data
     text = data.removeprefix(_BOM)
     for end in (b"\r\n", b"\n", b"\r"):
@@ -150,6 +187,23 @@ def _raw(data: bytes) -> bytes | None:
     return None
 
 
+def _is_point(data: bytes) -> bool:
+    """Whether these may be the raw bytes of a P-256 key, compressed or not; no text begins so."""
+    return (len(data), data[:1]) in {(65, b"\x04"), (33, b"\x02"), (33, b"\x03")}
+
+
+def _is_mldsa(data: bytes) -> bool:
+    """Whether these may be the raw bytes of an ML-DSA-65 key, and neither text nor DER."""
+    size = scheme(Algorithm.MLDSA65).public_size
+    if len(data) != size or data.startswith(b"\x30\x82" + (size - 4).to_bytes(2, "big")):
+        return False
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
 def _text(data: bytes) -> bytes:
     """``data`` without byte order mark, its lines ending in LF."""
     return data.removeprefix(_BOM).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -164,12 +218,13 @@ def _jwk(text: bytes) -> Mapping[str, Any]:
 
 
 def _jwk_private(members: Mapping[str, Any]) -> PrivateKey:
-    jwk_algorithm(members)
-    if "d" not in members:
-        raise malformed("the JWK holds no private half (d)")
-    key = PrivateKey(jwk_bytes(members, "d"))
-    if jwk_bytes(members, "x") != key.public.raw:
-        raise malformed("the JWK's x is not the public half of its d")
+    algorithm = jwk_algorithm(members)
+    secret = scheme(algorithm).secret
+    if secret not in members:
+        raise malformed(f"the JWK holds no private half ({secret})")
+    key = PrivateKey(jwk_bytes(members, secret, SECRET_SIZE), algorithm)
+    if jwk_public(members, algorithm) != key.public.raw:
+        raise malformed(f"the JWK's public half is not that of its {secret}")
     return key
 
 

@@ -1,53 +1,69 @@
 """Private keys in memory, and the signer that holds one.
 
-Source: SPEC sections 4.4 and 4.7.
+Source: SPEC sections 4.1, 4.4 and 4.7.
 """
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 from typing import NoReturn
 
 from taskseal.errors import MaterialError, Reason
-from taskseal.keys.algorithms import Algorithm, PublicKey
+from taskseal.keys.algorithms import SECRET_SIZE, Algorithm, PublicKey, scheme
 from taskseal.keys.entry import KeyEntry
 
 
 class PrivateKey:
     """A private key; what it prints, and what errors say of it, never holds the secret."""
 
-    __slots__ = ("_secret", "_seed", "_sign", "public")
+    __slots__ = ("_secret", "_sign", "public")
 
-    def __init__(self, seed: bytes) -> None:
-        """The Ed25519 key of a 32-byte seed.
+    def __init__(self, secret: bytes, algorithm: Algorithm = Algorithm.ED25519) -> None:
+        """The key of a 32-byte private half.
+
+        Args:
+            secret: the seed (Ed25519, ML-DSA-65) or the big-endian scalar (P-256).
+            algorithm: whose key it is.
 
         Raises:
-            MaterialError: ``key_malformed`` when ``seed`` is not 32 bytes.
+            MaterialError: ``key_malformed`` when ``secret`` is not 32 bytes, or no scalar of
+                P-256; ``unsupported_algorithm`` when this installation lacks the algorithm.
         """
-        from taskseal.keys import ed25519
-
-        if type(seed) is not bytes or len(seed) != ed25519.SEED_SIZE:
+        if type(secret) is not bytes or len(secret) != SECRET_SIZE:
             raise MaterialError(
-                Reason.KEY_MALFORMED, f"an Ed25519 seed has {ed25519.SEED_SIZE} bytes"
+                Reason.KEY_MALFORMED, f"an {algorithm} private key has {SECRET_SIZE} bytes"
             )
-        raw, self._secret = ed25519.expand(seed)
-        self._seed = seed
-        self._sign = ed25519.sign
-        self.public = PublicKey(Algorithm.ED25519, raw)
+        found = scheme(algorithm).core().open_secret(secret)
+        if found is None:
+            raise MaterialError(
+                Reason.KEY_MALFORMED, f"the {SECRET_SIZE} bytes are no {algorithm} private key"
+            )
+        # Whatever is costly to derive from the secret lives in this function.
+        self._sign = found[1]
+        self._secret = secret
+        self.public = PublicKey(algorithm, found[0])
 
     @classmethod
-    def generate(cls) -> PrivateKey:
+    def generate(cls, algorithm: Algorithm = Algorithm.ED25519) -> PrivateKey:
         """A new key from the operating system's randomness."""
-        return cls(secrets.token_bytes(32))
+        return cls(scheme(algorithm).core().new_secret(), algorithm)
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """Whose key it is."""
+        return self.public.algorithm
 
     def sign(self, message: bytes) -> bytes:
-        """The signature over exactly ``message``: 64 bytes, the same each time (RFC 8032)."""
-        return self._sign(self._secret, message)
+        """The signature over exactly ``message``.
 
-    def reveal_seed(self) -> bytes:
+        Ed25519 and P-256 give the same 64 bytes each time (RFC 8032, RFC 6979); ML-DSA-65 gives
+        other 3,309 bytes each time.
+        """
+        return self._sign(message)
+
+    def reveal_secret(self) -> bytes:
         """The secret itself, for writing it down; whoever has these bytes can sign."""
-        return self._seed
+        return self._secret
 
     def __repr__(self) -> str:
         return f"PrivateKey({self.public.algorithm}, {self.public.thumbprint})"

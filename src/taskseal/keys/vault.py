@@ -1,8 +1,9 @@
 """How a keyring keeps a private half at rest: sealed by a passphrase, or plain on demand.
 
 The file is canonical JSON. Sealed, it names its own parameters: argon2id over the passphrase
-gives the key of an XSalsa20-Poly1305 box around the seed. Both halves of the file are checked
-against the public key that it must belong to, so another key's file in its place is noticed.
+gives the key of an XSalsa20-Poly1305 box around the secret, 32 bytes for every algorithm: the
+seed, or P-256's scalar. The file does not say whose they are: both halves are checked against the
+public key that it must belong to, so another key's file in its place is noticed.
 
 Source: RFC 9106 (argon2id), NaCl's secretbox, SPEC section 4.4.
 """
@@ -17,7 +18,7 @@ from typing import Any
 from taskseal.canon.encoding import b64url_decode, b64url_encode
 from taskseal.canon.jcs import canonicalise
 from taskseal.errors import InputError, MaterialError, Reason
-from taskseal.keys.algorithms import PublicKey
+from taskseal.keys.algorithms import SECRET_SIZE, PublicKey
 from taskseal.keys.private import PrivateKey
 from taskseal.keys.shape import Shape
 
@@ -31,6 +32,7 @@ _SEALED = ("schema", "thumbprint", "kdf", "cipher", "nonce", "box")
 _PLAIN = ("schema", "thumbprint", "seed")
 _SALT_SIZE = 16
 _NONCE_SIZE = 24
+_MAC_SIZE = 16
 _KEY_SIZE = 32
 _MAX_PASSES = 16
 _MAX_MEMORY = 1 << 30
@@ -56,13 +58,13 @@ def seal(key: PrivateKey, passphrase: bytes | None, cost: Cost = COST) -> bytes:
     """
     about = {"schema": VAULT_SCHEMA, "thumbprint": key.public.thumbprint}
     if passphrase is None:
-        return canonicalise({**about, "seed": b64url_encode(key.reveal_seed())}) + b"\n"
+        return canonicalise({**about, "seed": b64url_encode(key.reveal_secret())}) + b"\n"
     if not passphrase:
         raise InputError(Reason.USAGE, "an empty passphrase protects nothing")
     from nacl.bindings import crypto_secretbox
 
     salt, nonce = secrets.token_bytes(_SALT_SIZE), secrets.token_bytes(_NONCE_SIZE)
-    box = crypto_secretbox(key.reveal_seed(), nonce, _stretch(passphrase, salt, cost))
+    box = crypto_secretbox(key.reveal_secret(), nonce, _stretch(passphrase, salt, cost))
     kdf = {
         "name": _KDF,
         "passes": cost.passes,
@@ -71,6 +73,20 @@ def seal(key: PrivateKey, passphrase: bytes | None, cost: Cost = COST) -> bytes:
     }
     sealed = {"kdf": kdf, "cipher": _CIPHER, "nonce": b64url_encode(nonce)}
     return canonicalise({**about, **sealed, "box": b64url_encode(box)}) + b"\n"
+
+
+def seal_new(key: PrivateKey, passphrase: bytes | None, allow_plain: bool, cost: Cost) -> bytes:
+    """As :func:`seal`, and plain only when ``allow_plain`` says so.
+
+    Raises:
+        InputError: ``usage`` for an empty passphrase.
+        MaterialError: ``passphrase_needed``.
+    """
+    if passphrase is None and not allow_plain:
+        raise MaterialError(
+            Reason.PASSPHRASE_NEEDED, "a new private key is kept under a passphrase"
+        )
+    return seal(key, passphrase, cost)
 
 
 def is_sealed(data: bytes, source: str) -> bool:
@@ -99,10 +115,15 @@ def unseal(data: bytes, public: PublicKey, passphrase: bytes | None, source: str
     if "box" in members:
         if not passphrase:
             raise MaterialError(Reason.PASSPHRASE_NEEDED)
-        seed = _open_box(members, passphrase, shape)
+        at, secret = "/box", _open_box(members, passphrase, shape)
     else:
-        seed = _bytes(members["seed"], "/seed", _KEY_SIZE, shape)
-    key = PrivateKey(seed)
+        at, secret = "/seed", _bytes(members["seed"], "/seed", SECRET_SIZE, shape)
+    try:
+        key = PrivateKey(secret, public.algorithm)
+    except MaterialError as fault:
+        if fault.code is not Reason.KEY_MALFORMED:
+            raise
+        raise shape.fault(at, fault.detail) from None
     if key.public != public or members["thumbprint"] != public.thumbprint:
         raise shape.fault("/thumbprint", "the file keeps another key than its name says")
     return key
@@ -130,12 +151,12 @@ def _open_box(members: Mapping[str, Any], passphrase: bytes, shape: Shape) -> by
     )
     salt = _bytes(kdf["salt"], "/kdf/salt", _SALT_SIZE, shape)
     nonce = _bytes(members["nonce"], "/nonce", _NONCE_SIZE, shape)
-    box = _bytes(members["box"], "/box", _KEY_SIZE + 16, shape)
+    box = _bytes(members["box"], "/box", SECRET_SIZE + _MAC_SIZE, shape)
     try:
-        seed: bytes = crypto_secretbox_open(box, nonce, _stretch(passphrase, salt, cost))
+        secret: bytes = crypto_secretbox_open(box, nonce, _stretch(passphrase, salt, cost))
     except CryptoError:
         raise MaterialError(Reason.PASSPHRASE_WRONG) from None
-    return seed
+    return secret
 
 
 def _stretch(passphrase: bytes, salt: bytes, cost: Cost) -> bytes:
