@@ -30,13 +30,13 @@ MAX_KEYSET_LIFETIME = 30 * DAY
 SIGNED_PROFILES = frozenset({DHARMA_TASK, DHARMA_RECEIPT, DHARMA_KEYSET})
 """What every listed key may sign, each with a ``schema`` member that tells it apart."""
 
-_MAX_INTEGER = (1 << 53) - 1
-_TOP = (
+MAX_INTEGER = (1 << 53) - 1
+TOP_MEMBERS = (
     "schema", "organizationId", "generation", "keys", "signedByKeyVersion",
     "issuedAt", "expiresAt", "signature",
 )  # fmt: skip
-_KEY = ("keyVersion", "publicKeyEd25519", "status", "notBefore", "notAfter")
-_KEY_TEXT = (43, 100)
+KEY_MEMBERS = ("keyVersion", "publicKeyEd25519", "status", "notBefore", "notAfter")
+KEY_TEXT = (43, 100)
 """Characters of publicKeyEd25519 that the peer's schema lets through."""
 
 
@@ -74,10 +74,10 @@ class DharmaKeyset:
     @classmethod
     def read(cls, value: object, shape: Shape) -> DharmaKeyset:
         """The keyset that a parsed file holds; raises as :meth:`load` does."""
-        top = shape.members(value, "", _TOP)
+        top = shape.members(value, "", TOP_MEMBERS)
         shape.constant(top["schema"], "/schema", DHARMA_KEYSET)
         organization = shape.text(top["organizationId"], "/organizationId", MAX_ORGANIZATION)
-        generation = shape.number(top["generation"], "/generation", 1, _MAX_INTEGER)
+        generation = shape.number(top["generation"], "/generation", 1, MAX_INTEGER)
         signed_by = shape.text(top["signedByKeyVersion"], "/signedByKeyVersion", MAX_KEY_VERSION)
         window = _read_window(top, shape)
         entries = tuple(
@@ -107,10 +107,10 @@ def _read_window(top: Mapping[str, Any], shape: Shape) -> Window:
 def _read_entry(
     value: object, pointer: str, organization: str, window: Window, shape: Shape
 ) -> KeyEntry:
-    given = shape.members(value, pointer, _KEY)
+    given = shape.members(value, pointer, KEY_MEMBERS)
     version = shape.text(given["keyVersion"], f"{pointer}/keyVersion", MAX_KEY_VERSION)
     text = shape.text(
-        given["publicKeyEd25519"], f"{pointer}/publicKeyEd25519", _KEY_TEXT[1], _KEY_TEXT[0]
+        given["publicKeyEd25519"], f"{pointer}/publicKeyEd25519", KEY_TEXT[1], KEY_TEXT[0]
     )
     if given["status"] not in ("active", "overlap"):
         raise shape.fault(f"{pointer}/status", "the text active or overlap belongs here")
@@ -162,7 +162,7 @@ def _check_signature(
             pointer="/signedByKeyVersion",
         )
     signature = b64url_decode(top["signature"])
-    signed = canonicalise({name: top[name] for name in _TOP if name != "signature"})
+    signed = canonicalise({name: top[name] for name in TOP_MEMBERS if name != "signature"})
     if signature is None or not signer.key.verify(signed, signature):
         raise MaterialError(
             Reason.TRUST_SIGNATURE_BAD,

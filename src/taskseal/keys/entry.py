@@ -79,7 +79,7 @@ class KeyEntry:
         """Why the key may verify nothing at ``now``, or None; asked before the signature."""
         if self.flaw is not None:
             return self.flaw
-        if self.revoked_at is not None and now >= self.revoked_at:
+        if self.is_revoked(now):
             return Reason.KEY_REVOKED
         if now < self.not_before:
             return Reason.KEY_NOT_YET_VALID
@@ -109,11 +109,25 @@ class KeyEntry:
             return Reason.KEYSET_NOT_YET_VALID
         return Reason.KEYSET_EXPIRED if now >= self.keyset.expires else None
 
+    def is_revoked(self, now: Instant) -> bool:
+        """Whether the key is revoked at ``now``."""
+        return self.revoked_at is not None and now >= self.revoked_at
+
+    def ends_signing(self) -> Instant:
+        """The first instant from which the key signs no more: signUntil, or its revocation."""
+        if self.revoked_at is None:
+            return self.sign_until
+        return min(self.sign_until, self.revoked_at)
+
+    def is_stillborn(self) -> bool:
+        """Whether its revocation comes before its first signature, so that it never signs."""
+        return self.revoked_at is not None and self.revoked_at <= self.sign_from
+
     def may_sign(self, now: Instant) -> Reason | None:
         """Why the key may not sign at ``now``, or None: signFrom ≤ now < signUntil."""
         if self.flaw is not None:
             return self.flaw
-        if self.revoked_at is not None and now >= self.revoked_at:
+        if self.is_revoked(now):
             return Reason.KEY_REVOKED
         return None if self.sign_from <= now < self.sign_until else Reason.KEY_NOT_SIGNING
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from taskseal.canon.pointer import join, split
 from taskseal.errors import InputError, MaterialError, Reason
-from taskseal.keys.algorithms import Algorithm, PublicKey, scheme
+from taskseal.keys.algorithms import SECRET_MEMBERS, Algorithm, PublicKey, scheme
 from taskseal.keys.entry import Bind, KeyEntry, Scalar, freeze_bind, is_profile_id, order_fault
 from taskseal.keys.shape import Shape
 from taskseal.keys.version import MAX_KEY_VERSION
@@ -27,6 +27,7 @@ TRUST_FILE_LIMIT = 1 << 20
 _REQUIRED = ("keyVersion", "alg", "publicKey", "notBefore", "acceptUntil", "profiles")
 _OPTIONAL = ("signFrom", "signUntil", "revokedAt", "principal", "bind")
 _JWK_OPTIONAL = ("alg", "use", "key_ops", "kid")
+_MAX_JWK_TEXT = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,21 +179,24 @@ def _read_key(
     row = scheme(algorithm)
     at = f"{pointer}/publicKey"
     jwk = given["publicKey"]
-    if isinstance(jwk, Mapping) and "d" in jwk:
+    for secret in sorted(SECRET_MEMBERS & jwk.keys()) if isinstance(jwk, Mapping) else ():
         raise shape.fault(
-            f"{at}/d",
+            f"{at}/{secret}",
             "a private key stands in a file that is made to be shared",
-            "remove d; treat the key as compromised if the file was shared",
+            f"remove {secret}; treat the key as compromised if the file was shared",
         )
-    jwk = shape.members(jwk, at, ("kty", "crv", "x"), _JWK_OPTIONAL)
+    mark, value = row.mark
+    optional = tuple(name for name in _JWK_OPTIONAL if name != mark)
+    jwk = shape.members(jwk, at, row.required, optional)
     shape.constant(jwk["kty"], f"{at}/kty", row.kty)
-    shape.constant(jwk["crv"], f"{at}/crv", row.crv)
-    shape.text(jwk["x"], f"{at}/x", 1000, 0)
+    shape.constant(jwk[mark], f"{at}/{mark}", value)
+    for part in row.parts:
+        shape.text(jwk[part], f"{at}/{part}", _MAX_JWK_TEXT, 0)
     try:
         return PublicKey.from_jwk(jwk), None
     except MaterialError as error:
-        if error.pointer not in (None, "/x"):
-            raise shape.fault(at + error.pointer, error.detail) from None
+        if error.pointer not in (None, *(f"/{part}" for part in row.parts)):
+            raise shape.fault(f"{at}{error.pointer}", error.detail) from None
         return None, error.code
 
 

@@ -12,7 +12,10 @@ from typing import Any
 from taskseal.canon.pointer import join
 from taskseal.canon.strictjson import parse
 from taskseal.errors import InputError, MaterialError, Reason
-from taskseal.validity import Instant, read_instant
+from taskseal.validity import DAY, SECOND, Instant, read_duration, read_instant
+
+LONGEST_SPAN = 36_500 * DAY
+"""Nanoseconds of the longest span that a file may name; with any date it fits into 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,17 @@ class Shape:
                 hint=error.hint,
                 offset=error.offset,
             ) from None
+
+    def toml(self, data: bytes) -> dict[str, Any]:
+        """The table that a whole TOML file is."""
+        import tomllib
+
+        try:
+            return tomllib.loads(data.decode())
+        except RecursionError:
+            raise self.fault("", "it is not TOML: too much is open at once") from None
+        except ValueError as error:  # also for bytes beyond UTF-8 and for endless numbers
+            raise self.fault("", f"it is not TOML: {error}") from None
 
     def members(
         self, value: object, pointer: str, required: Sequence[str], optional: Sequence[str] = ()
@@ -94,3 +108,36 @@ class Shape:
         """Refuses any ``value`` but the text ``wanted``."""
         if value != wanted:
             raise self.fault(pointer, f"the text {wanted} belongs here")
+
+    def flag(self, value: object, pointer: str) -> bool:
+        """``value`` as true or false."""
+        if type(value) is not bool:
+            raise self.fault(pointer, "true or false belongs here")
+        return value
+
+    def span(self, value: object, pointer: str, least: int = 0) -> int:
+        """``value`` as nanoseconds, ``least`` at least: text such as ``90s``, or whole seconds."""
+        found = read_duration(f"{value}s" if type(value) is int else value)
+        if found is None:
+            raise self.fault(
+                pointer, "a span belongs here", 'write it as "90s", "24h" or whole seconds'
+            )
+        if not least <= found <= LONGEST_SPAN:
+            shortest, longest = -(-least // SECOND), LONGEST_SPAN // DAY
+            raise self.fault(pointer, f"a span from {shortest}s to {longest}d belongs here")
+        return found
+
+    def one_of(self, value: object, pointer: str, known: Sequence[str]) -> str:
+        """``value`` as one of the ``known`` texts."""
+        if type(value) is not str or value not in known:
+            from difflib import get_close_matches
+
+            close = get_close_matches(value, known, n=1) if type(value) is str else []
+            raise self.fault(
+                pointer,
+                f"{value[:60]!a} is not known here"
+                if type(value) is str
+                else "a name belongs here",
+                f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}",
+            )
+        return value

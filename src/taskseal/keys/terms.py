@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Required, TypedDict
 
 from taskseal.errors import InputError, Reason
+from taskseal.keys.algorithms import Algorithm
 from taskseal.keys.entry import (
     ACCEPTING_SPAN,
     BARE_PROFILES,
@@ -67,6 +68,13 @@ def draft(
     fault = profiles_fault(allowed, terms.get("bare", BARE_PROFILES))
     if fault is not None:
         raise InputError(Reason.USAGE, fault, hint="make one key for each (SPEC section 4.7)")
+    unsigned = sorted(allowed & BARE_PROFILES) if key.algorithm is not Algorithm.ED25519 else ()
+    if unsigned:
+        raise InputError(
+            Reason.USAGE,
+            f"{unsigned[0]} is signed with {Algorithm.ED25519}, not {key.algorithm}",
+            hint=f"make an {Algorithm.ED25519} key for it",
+        )
     principal = terms.get("principal")
     not_before, sign_from, sign_until, accept_until = _instants(terms)
     return KeyEntry(

@@ -81,6 +81,7 @@ def test_an_entry_counts_for_the_three_dharma_profiles_of_its_organisation() -> 
     assert first.sign_until == first.accept_until == read_instant("2026-08-27T20:00:00Z")
     assert first.sign_from == first.not_before == read_instant("2026-08-17T19:59:00Z")
     assert first.keyset == loaded.window
+    assert first.generation == loaded.generation
 
 
 @pytest.mark.parametrize("text", [b"\n", b"  "])

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa, x25519
+from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, mldsa, rsa, x25519
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
@@ -246,7 +246,10 @@ def test_a_file_that_holds_no_whole_key_is_malformed(data: bytes) -> None:
 
 def foreign_private() -> dict[str, bytes]:
     made: dict[str, Any] = {
-        "P-256": ec.generate_private_key(ec.SECP256R1()),
+        "P-384": ec.generate_private_key(ec.SECP384R1()),
+        "secp256k1": ec.generate_private_key(ec.SECP256K1()),
+        "ML-DSA-44": mldsa.MLDSA44PrivateKey.generate(),
+        "ML-DSA-87": mldsa.MLDSA87PrivateKey.generate(),
         "RSA": rsa.generate_private_key(65537, 2048),
         "X25519": x25519.X25519PrivateKey.generate(),
         "Ed448": ed448.Ed448PrivateKey.generate(),
@@ -257,12 +260,16 @@ def foreign_private() -> dict[str, bytes]:
         for name, key in made.items()
         for encoding in (Encoding.PEM, Encoding.DER)
     }
-    curve = made["P-256"]
-    files["P-256 traditional"] = curve.private_bytes(
+    curve = made["P-384"]
+    files["P-384 traditional"] = curve.private_bytes(
         Encoding.PEM, PrivateFormat.TraditionalOpenSSL, plain
     )
-    files["P-256 OpenSSH"] = curve.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, plain)
-    files["P-256 JWK"] = jwk(kty="EC", crv="P-256")
+    files["P-384 OpenSSH"] = curve.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, plain)
+    files["RSA traditional"] = made["RSA"].private_bytes(
+        Encoding.PEM, PrivateFormat.TraditionalOpenSSL, plain
+    )
+    files["P-384 JWK"] = jwk(kty="EC", crv="P-384")
+    files["ML-DSA-44 JWK"] = jwk(kty="AKP", alg="ML-DSA-44")
     files["X25519 JWK"] = jwk(crv="X25519")
     return files
 
@@ -304,7 +311,7 @@ def test_a_private_key_shows_its_thumbprint_and_nothing_secret() -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_key_survives_each_form_that_it_is_written_in(form: Form) -> None:
-    assert read_private_key(write_private_key(KEY, form)).reveal_seed() == SEED
+    assert read_private_key(write_private_key(KEY, form)).reveal_secret() == SEED
     assert read_public_key(write_public_key(KEY.public, form)) == KEY.public
 
 
@@ -343,7 +350,7 @@ def test_a_passphrase_that_is_not_needed_is_passed_over() -> None:
 
 
 def test_an_encrypted_key_of_another_type_is_an_unsupported_algorithm() -> None:
-    curve = ec.generate_private_key(ec.SECP256R1())
+    curve = ec.generate_private_key(ec.SECP384R1())
     locked = curve.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"p"))
     with pytest.raises(MaterialError) as caught:
         read_private_key(locked, b"p")
@@ -464,7 +471,7 @@ def test_what_is_no_sound_public_key_is_refused(data: bytes, code: Reason) -> No
 
 
 def test_a_public_key_of_another_type_is_an_unsupported_algorithm() -> None:
-    curve = ec.generate_private_key(ec.SECP256R1()).public_key()
+    curve = ec.generate_private_key(ec.SECP384R1()).public_key()
     files = [
         curve.public_bytes(encoding, form)
         for encoding, form in (
@@ -473,7 +480,14 @@ def test_a_public_key_of_another_type_is_an_unsupported_algorithm() -> None:
             (Encoding.OpenSSH, PublicFormat.OpenSSH),
         )
     ]
-    for data in (*files, pem(b"\0", "RSA PUBLIC KEY"), b'{"kty":"EC","crv":"P-256","x":"","y":""}'):
+    others = (
+        pem(b"\0", "RSA PUBLIC KEY"),
+        b'{"kty":"EC","crv":"P-384","x":"","y":""}',
+        b'{"kty":"AKP","alg":"ML-DSA-87","pub":""}',
+        b"sk-ssh-ed25519@openssh.com " + SSH_LINE.split()[1],
+        b"sk-ecdsa-sha2-nistp256@openssh.com AAAA",
+    )
+    for data in (*files, *others):
         with pytest.raises(MaterialError) as caught:
             read_public_key(data)
         assert caught.value.code is Reason.UNSUPPORTED_ALGORITHM

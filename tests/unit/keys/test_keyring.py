@@ -203,7 +203,7 @@ def test_a_version_and_a_key_are_taken_once(ring: Keyring) -> None:
     )
     assert again.code is other.code is Reason.KEY_VERSION_TAKEN
     assert [entry.key_version for entry in Keyring.open(ring.path).entries()] == ["k/1"]
-    assert ring.signer(TASK, at=NOW).key.reveal_seed() == key.reveal_seed()
+    assert ring.signer(TASK, at=NOW).key.reveal_secret() == key.reveal_secret()
 
 
 @pytest.mark.parametrize(
@@ -569,7 +569,7 @@ def test_nothing_secret_is_shown_of_a_keyring_or_its_signers(ring: Keyring) -> N
     ring.import_key(key, "k/1", [TASK], **PLAIN)
     shown = f"{ring!r} {ring.signer(TASK, at=NOW)!r} {ring.entries()!r}"
     assert "f0e1d2c3" not in shown
-    assert repr(key.reveal_seed()[:4])[2:-1] not in shown
+    assert repr(key.reveal_secret()[:4])[2:-1] not in shown
     assert "8OHSw7Sl" not in shown
 
 

@@ -29,7 +29,7 @@ def refused(data: bytes, passphrase: bytes | None = b"pass") -> MaterialError:
 def test_a_sealed_key_opens_with_its_passphrase_only() -> None:
     sealed = seal(KEY, b"pass", CHEAP)
     assert is_sealed(sealed, "a.key")
-    assert opened(sealed, b"pass").reveal_seed() == SEED
+    assert opened(sealed, b"pass").reveal_secret() == SEED
     assert refused(sealed, b"Pass").code is Reason.PASSPHRASE_WRONG
     assert refused(sealed, None).code is Reason.PASSPHRASE_NEEDED
     assert refused(sealed, b"").code is Reason.PASSPHRASE_NEEDED
@@ -38,7 +38,7 @@ def test_a_sealed_key_opens_with_its_passphrase_only() -> None:
 def test_a_plain_key_opens_without_and_with_any_passphrase() -> None:
     plain = seal(KEY, None)
     assert not is_sealed(plain, "a.key")
-    assert opened(plain).reveal_seed() == opened(plain, b"any").reveal_seed() == SEED
+    assert opened(plain).reveal_secret() == opened(plain, b"any").reveal_secret() == SEED
 
 
 def test_the_sealed_file_holds_its_parameters_and_no_secret() -> None:
