@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from taskseal.canon.encoding import b64url_decode
+from taskseal.canon.encoding import b64url_decode, b64url_encode
+from taskseal.canon.jcs import canonicalise
 from taskseal.canon.pointer import MISSING, resolve, split
 from taskseal.errors import InputError, Reason
+from taskseal.wire.base import Draft, Form, Sealing
 
 
 def without(value: dict[str, Any], pointers: Iterable[str]) -> dict[str, Any]:
@@ -21,6 +23,28 @@ def without(value: dict[str, Any], pointers: Iterable[str]) -> dict[str, Any]:
     for pointer in pointers:
         copy = _without_one(copy, split(pointer))
     return copy
+
+
+def cut_out(text: bytes, value: dict[str, Any], pointer: str) -> bytes | None:
+    """The canonical ``text`` of ``value`` without its text member at ``pointer``, or None.
+
+    The member stands in a canonical text in one spelling. Where that stands once, it is the
+    member; where it stands more often, or the member is no plain text at the top, the caller has
+    to write the value anew.
+    """
+    names = split(pointer)
+    item = value.get(names[0]) if len(names) == 1 else None
+    if type(item) is not str or not (item.isascii() and item.isprintable()):
+        return None
+    if '"' in item or "\\" in item:
+        return None
+    member = f'"{names[0]}":"{item}"'.encode()
+    if text.count(member) != 1:
+        return None
+    before, _, after = text.partition(member)
+    if after.startswith(b","):
+        return before + after[1:]
+    return before.removesuffix(b",") + after
 
 
 def _without_one(value: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
@@ -71,3 +95,16 @@ def put(value: dict[str, Any], pointer: str, item: object) -> dict[str, Any]:
         inner, "".join("/" + t.replace("~", "~0").replace("/", "~1") for t in rest), item
     )
     return copy
+
+
+def _write(draft: Draft) -> Sealing:
+    value, pointer = dict(draft.subject.value), draft.subject.pointer
+    assert pointer is not None, "a profile that is signed so says where"
+    return Sealing(
+        draft.subject.payload,
+        lambda signature: canonicalise(put(value, pointer, b64url_encode(signature))),
+    )
+
+
+EMBEDDED = Form(name="embedded", formats=("embedded",), place="inside", write=_write)
+"""A member of the document; only its profile knows which, and where the key version stands."""

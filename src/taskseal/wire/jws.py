@@ -19,14 +19,12 @@ from taskseal.errors import InputError, Reason
 
 MAX_HEADER = 8 * 1024
 """The largest protected header, in bytes of JSON."""
-MAX_SIGNATURE_FILE = 64 * 1024
-"""The largest detached signature file, in bytes."""
 LATEST_EPOCH = 253_402_300_799
 """9999-12-31T23:59:59Z in seconds; ``iat`` and ``exp`` stand between 0 and this."""
 
 _FLATTENED = frozenset({"payload", "protected", "signature"})
 _DETACHED = frozenset({"protected", "signature"})
-_COMPACT = re.compile(rb"([A-Za-z0-9_-]+)\.\.([A-Za-z0-9_-]+)")
+_COMPACT = re.compile(rb"[A-Za-z0-9_-]+\.\.[A-Za-z0-9_-]+")
 
 
 class Header(NamedTuple):
@@ -95,28 +93,37 @@ def payload_bytes(jws: Jws) -> bytes:
     return data
 
 
-def read_detached(data: bytes) -> Jws:
-    """The signature in a detached file: flattened JSON without payload, or compact ``a..c``.
+def is_detached(value: Any) -> bool:
+    """Whether a JSON value, or the text of a file that is not JSON, is a JWS without payload.
 
-    One line end after the signature is not part of it.
+    A JSON value is one by either member, so that one with others is refused as malformed.
+    """
+    if type(value) is bytes:
+        return _COMPACT.fullmatch(value) is not None
+    return type(value) is dict and not value.keys().isdisjoint(_DETACHED)
+
+
+def read_detached(value: Any) -> Jws:
+    """The signature in a value that :func:`is_detached` knows.
 
     Raises:
-        InputError: as :func:`read_flattened`; ``too_large`` over 64 KiB.
+        InputError: as :func:`read_flattened`.
     """
-    if len(data) > MAX_SIGNATURE_FILE:
-        raise InputError(Reason.TOO_LARGE, f"the signature is over {MAX_SIGNATURE_FILE} bytes")
-    if data.endswith(b"\n"):
-        data = data[:-2] if data.endswith(b"\r\n") else data[:-1]
-    compact = _COMPACT.fullmatch(data)
-    if compact is not None:
-        return _read(compact[1].decode(), compact[2].decode(), None)
-    try:
-        value = parse(data).value
-    except InputError as fault:
-        raise _malformed(f"it is neither a..c nor JSON: {fault.detail}", fault.pointer) from None
-    if type(value) is not dict or value.keys() != _DETACHED:
+    if type(value) is bytes:
+        protected, _, signature = value.decode().split(".")
+        return read_unattached(protected, signature)
+    if value.keys() != _DETACHED:
         raise _malformed("a detached signature holds protected and signature, nothing else", "")
-    return _read(value["protected"], value["signature"], None)
+    return read_unattached(value["protected"], value["signature"])
+
+
+def read_unattached(protected: Any, signature: Any) -> Jws:
+    """The JWS of a header and a signature whose payload travels elsewhere.
+
+    Raises:
+        InputError: as :func:`read_flattened`.
+    """
+    return _read(protected, signature, None)
 
 
 def _read(protected: Any, signature: Any, payload: str | None) -> Jws:
