@@ -119,11 +119,11 @@ class MemoryShelf:
             self._push(new)
 
     def drop(self, record: Record) -> None:
-        del self._records[record.seq]
+        # In this order, and forgiving, so that an interrupt in between (Ctrl-C) does no harm.
         for replay_id in record.ids:
-            del self._by_id[replay_id]
-        if record.token:
-            del self._by_token[record.token]
+            self._by_id.pop(replay_id, None)
+        self._by_token.pop(record.token, None)
+        self._records.pop(record.seq, None)
 
     def raise_horizon(self, profile: str, at: Instant) -> None:
         self._horizons[profile] = max(at, self._horizons.get(profile, 0))

@@ -6,11 +6,13 @@ Source: SPEC section 8, item 7.
 from __future__ import annotations
 
 import os
+import random
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from threading import Lock
+from threading import TIMEOUT_MAX, Lock
+from typing import TypeVar
 from weakref import WeakSet
 
 from taskseal.errors import Reason, Unavailable
@@ -30,9 +32,11 @@ SQLITE_FAULTS = (sqlite3.Error, UnicodeError)
 """What SQLite's module raises; the second where a damaged file puts bytes into its very words."""
 
 _NANOSECONDS = 1_000_000_000
-_SWITCH_PAUSE = 0.005
+_PAUSE = 0.001
+"""Seconds between two attempts, give or take a half."""
 _making = Lock()
 """Held while a file is made and opened, since closing the new file drops SQLite's locks on it."""
+Attempted = TypeVar("Attempted")
 _open_ledgers: WeakSet[SqliteLedger] = WeakSet()
 
 _HINTS = {
@@ -62,7 +66,8 @@ class SqliteLedger(Store):
         self, path: str, *, max_records: int | None, create_folder: bool, busy_timeout: int
     ) -> None:
         super().__init__(max_records)
-        self._patience = checked_whole("busy_timeout", busy_timeout) / _NANOSECONDS
+        checked_whole("busy_timeout", busy_timeout)
+        self._patience = min(busy_timeout / _NANOSECONDS, TIMEOUT_MAX)
         self._lock = Lock()
         self._closed = False
         self._frozen = False
@@ -76,19 +81,20 @@ class SqliteLedger(Store):
             with _making:
                 make(self._path, create_folder=create_folder)
                 self._identity = identify(self._path)
-                self._connection = self._connect()
+                self._connection = self._retried(self._connect)
         _open_ledgers.add(self)
 
     @contextmanager
     def _write(self) -> Iterator[SqliteShelf]:
-        with self._transaction("BEGIN IMMEDIATE") as connection:
+        with self._transaction(("BEGIN IMMEDIATE",)) as connection:
             shelf = SqliteShelf(connection, self._max_records)
             yield shelf
             shelf.flush()
 
     @contextmanager
     def _read(self) -> Iterator[SqliteShelf]:
-        with self._transaction("BEGIN") as connection:
+        # The second statement takes the snapshot, so that a wait for it happens here.
+        with self._transaction(("BEGIN", "SELECT last FROM tally")) as connection:
             yield SqliteShelf(connection, self._max_records)
 
     def close(self) -> None:
@@ -100,15 +106,15 @@ class SqliteLedger(Store):
             self._disconnect()
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
+    def _transaction(self, begin: tuple[str, ...]) -> Iterator[sqlite3.Connection]:
         with self._turn(), self._faults():
             if self._closed:
                 raise self._unavailable("it is closed", "open it again")
             if self._connection is None:
-                self._connection = self._connect()
+                self._connection = self._retried(self._connect)
             connection = self._connection
             try:
-                connection.execute(begin)
+                self._retried(lambda: _begin(connection, begin))
                 # A file that was replaced under its name is another ledger to everyone else.
                 self._check_identity()
                 yield connection
@@ -143,8 +149,28 @@ class SqliteLedger(Store):
     def _unavailable(self, why: str, hint: str | None) -> Unavailable:
         return Unavailable(Reason.LEDGER_UNAVAILABLE, f"the ledger {self._path}: {why}", hint=hint)
 
+    def _retried(self, attempt: Callable[[], Attempted]) -> Attempted:
+        """What ``attempt`` gives once no other process is in its way.
+
+        SQLite's own wait sleeps ever longer, up to 100 ms, and loses every race against a process
+        that writes without a pause; some of its steps do not wait at all.
+        """
+        deadline = time.monotonic() + self._patience
+        while True:
+            try:
+                return attempt()
+            except sqlite3.OperationalError as fault:
+                if _primary_code(fault) != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+                    raise
+            time.sleep(_PAUSE * (0.5 + random.random()))
+
     def _check_identity(self) -> None:
-        found = os.lstat(self._path)
+        try:
+            found = os.lstat(self._path)
+        except FileNotFoundError:
+            raise self._unavailable(
+                "its file is gone", "put it back: to begin anew is to accept old messages again"
+            ) from None
         if (found.st_dev, found.st_ino) != self._identity:
             raise self._unavailable(
                 "another file stands there now", "open it again if that is meant"
@@ -168,24 +194,28 @@ class SqliteLedger(Store):
         """A connection to the file that this ledger was opened on, never to a new one."""
         self._check_identity()
         connection = sqlite3.connect(
-            self._path, timeout=self._patience, isolation_level=None, check_same_thread=False
+            self._path, timeout=0, isolation_level=None, check_same_thread=False
         )
         try:
             for setting in SETTINGS:
                 connection.execute(setting)
-            if not self._is_ours(connection):
-                self._use_log(connection)
-                connection.execute("BEGIN IMMEDIATE")
-                if not self._is_ours(connection):
-                    for statement in SCHEMA:
-                        connection.execute(statement)
-                connection.execute("COMMIT")
-            else:
-                self._use_log(connection)
+            # Before the file is changed in any way, it is looked at.
+            is_ours = self._is_ours(connection)
+            self._use_log(connection)
+            if not is_ours:
+                self._make_tables(connection)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _make_tables(self, connection: sqlite3.Connection) -> None:
+        connection.execute("BEGIN IMMEDIATE")
+        # Another process may have made them in between.
+        if not self._is_ours(connection):
+            for statement in SCHEMA:
+                connection.execute(statement)
+        connection.execute("COMMIT")
 
     def _is_ours(self, connection: sqlite3.Connection) -> bool:
         """Whether the file is a ledger; False when it is empty.
@@ -212,24 +242,11 @@ class SqliteLedger(Store):
         return True
 
     def _use_log(self, connection: sqlite3.Connection) -> None:
-        """Switch to the write-ahead log, which stays on in the file once it is.
-
-        SQLite does not wait for others while it switches, so this does.
-        """
-        deadline = time.monotonic() + self._patience
-        while True:
-            try:
-                mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-            except sqlite3.OperationalError as fault:
-                if _primary_code(fault) != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
-                    raise
-                time.sleep(_SWITCH_PAUSE)
-                continue
-            if mode != "wal":
-                raise self._unavailable(
-                    "it cannot have a write-ahead log here", "keep it on a local disk"
-                )
-            return
+        """Switch to the write-ahead log, which stays on in the file once it is."""
+        if connection.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
+            raise self._unavailable(
+                "it cannot have a write-ahead log here", "keep it on a local disk"
+            )
 
     def before_fork(self) -> None:
         """Close the connection and keep everybody from opening one."""
@@ -251,6 +268,13 @@ class SqliteLedger(Store):
             self._process = os.getpid()
 
 
+def _begin(connection: sqlite3.Connection, statements: tuple[str, ...]) -> None:
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+    for statement in statements:
+        connection.execute(statement)
+
+
 def _primary_code(fault: Exception) -> int:
     """The error code without its extension; a text that cannot be read is damage."""
     if isinstance(fault, UnicodeError):
@@ -270,6 +294,7 @@ def _is_missing(fault: OSError) -> bool:
 
 
 def _before_fork() -> None:
+    _making.acquire()
     for ledger in list(_open_ledgers):
         ledger.before_fork()
 
@@ -277,11 +302,13 @@ def _before_fork() -> None:
 def _after_fork_in_parent() -> None:
     for ledger in list(_open_ledgers):
         ledger.after_fork_in_parent()
+    _making.release()
 
 
 def _after_fork_in_child() -> None:
     for ledger in list(_open_ledgers):
         ledger.after_fork_in_child()
+    _making.release()
 
 
 os.register_at_fork(

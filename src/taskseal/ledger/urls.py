@@ -5,6 +5,8 @@ Source: SPEC section 8, items 5 and 7.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from taskseal.errors import MaterialError, Reason
 from taskseal.ledger.base import Ledger
 from taskseal.ledger.checks import LARGEST
@@ -14,6 +16,35 @@ BUSY_TIMEOUT = 5_000_000_000
 """Nanoseconds that one call waits for a store that others hold, before it is unavailable."""
 
 _KNOWN = "memory:, memory:?max_records=N, sqlite:PATH, sqlite:PATH?max_records=N"
+
+
+class LedgerPlace(NamedTuple):
+    """What a ledger's URL says: the scheme, the path behind it, and the most records, if told."""
+
+    scheme: str
+    path: str
+    max_records: int | None
+
+
+def read_ledger_url(url: str) -> LedgerPlace:
+    """What ``url`` says, as :func:`open_ledger` understands it; nothing is opened.
+
+    Raises:
+        MaterialError: ``usage`` when the URL cannot be understood.
+    """
+    scheme, colon, rest = url.partition(":")
+    place, mark, query = rest.partition("?")
+    if not colon or scheme not in ("memory", "sqlite"):
+        raise _not_understood(url, "it names no store that is known here")
+    max_records = _max_records(url, query) if mark else None
+    if scheme == "memory":
+        if place:
+            raise _not_understood(url, "memory: takes no path")
+    elif place in ("", ":memory:") or "\0" in place:
+        raise _not_understood(url, "sqlite: needs the path of a file")
+    elif place.startswith("//") and not place.startswith("///"):
+        raise _not_understood(url, "write sqlite:relative/path or sqlite:/absolute/path")
+    return LedgerPlace(scheme, place, max_records)
 
 
 def open_ledger(
@@ -32,23 +63,13 @@ def open_ledger(
         MaterialError: ``usage`` when the URL cannot be understood.
         Unavailable: ``ledger_unavailable`` when the store cannot be opened.
     """
-    scheme, colon, rest = url.partition(":")
-    place, mark, query = rest.partition("?")
-    if not colon or scheme not in ("memory", "sqlite"):
-        raise _not_understood(url, "it names no store that is known here")
-    max_records = _max_records(url, query) if mark else None
+    scheme, path, max_records = read_ledger_url(url)
     if scheme == "memory":
-        if place:
-            raise _not_understood(url, "memory: takes no path")
         return MemoryLedger(MEMORY_MAX_RECORDS if max_records is None else max_records)
-    if place in ("", ":memory:") or "\0" in place:
-        raise _not_understood(url, "sqlite: needs the path of a file")
-    if place.startswith("//") and not place.startswith("///"):
-        raise _not_understood(url, "write sqlite:relative/path or sqlite:/absolute/path")
     from taskseal.ledger.sqlite import SqliteLedger
 
     return SqliteLedger(
-        place, max_records=max_records, create_folder=create_folder, busy_timeout=busy_timeout
+        path, max_records=max_records, create_folder=create_folder, busy_timeout=busy_timeout
     )
 
 

@@ -74,6 +74,15 @@ class ClaimRules:
             assert ledger.lookup(replay_ids("a"), fingerprint_of("a"), late) == Duplicate(None)
             assert ledger.claim(message("a"), late) == Duplicate(None)
 
+    def test_an_acceptance_given_with_the_claim_is_handed_to_every_duplicate(
+        self, ledger_factory: LedgerFactory
+    ) -> None:
+        with ledger_factory() as ledger:
+            ledger.claim(message("a", acceptance=b"first"), NOW)
+            assert ledger.claim(message("a", acceptance=b"second"), NOW) == Duplicate(b"first")
+            known = ledger.lookup(replay_ids("a"), fingerprint_of("a"), NOW)
+            assert known == Duplicate(b"first")
+
     def test_fences_rise_from_one_win_to_the_next(self, ledger_factory: LedgerFactory) -> None:
         with ledger_factory() as ledger:
             won = [ledger.claim(message(name), NOW) for name in "abc"]

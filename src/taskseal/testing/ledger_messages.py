@@ -67,6 +67,7 @@ def message(
         expires_at: its effective expiry, in nanoseconds since 1970.
         keep_for: nanoseconds that it is kept beyond its expiry.
         advance: the counter that it advances.
+        acceptance: what a claim of it in one step keeps.
         acceptance: what a claim in one step keeps of it.
     """
     return Claim(
