@@ -25,6 +25,8 @@ from taskseal.keys.private import PrivateKey
 from taskseal.signers import signer_from_seed
 
 AT = "2026-09-01T08:35:00Z"
+SKILLS = 1
+"""As many as the largest of the peer's own vectors has; each is one more digest to read."""
 
 
 def task(number: int) -> dict[str, object]:
@@ -37,7 +39,7 @@ def task(number: int) -> dict[str, object]:
         "taskType": "external_request",
         "target": {"deviceId": "dev_1", "provider": "codex"},
         "skillBundle": None,
-        "instructions": "Compare the rows and report each difference. " * 24,
+        "instructions": "Compare the rows and report each difference. " * 40,
         "requiredSkills": [
             {
                 "skillId": f"skill/{index}",
@@ -45,7 +47,7 @@ def task(number: int) -> dict[str, object]:
                 "commit": f"{index:040x}",
                 "contentHash": f"sha256:{index:064x}",
             }
-            for index in range(5)
+            for index in range(SKILLS)
         ],
         "authority": {
             "readPaths": ["src", "docs"],
@@ -75,7 +77,7 @@ def timed(work: Callable[[], None], messages: int) -> float:
 def main(messages: int = 2000, rounds: int = 7) -> None:
     """Prints one line a kind of message: microseconds, and the ratio to the bare check."""
     key = PrivateKey.generate()
-    signer = signer_from_seed(key.reveal_seed(), "bench/1", ["dharma.task/v1"])
+    signer = signer_from_seed(key.reveal_secret(), "bench/1", ["dharma.task/v1"])
     blobs = [sign(task(number), signer, at=AT).blob for number in range(messages)]
     spelt = [json.dumps(json.loads(blob), indent=1).encode() for blob in blobs]
     forged = [blob.replace(b"Compare the", b"Compare The", 1) for blob in blobs]

@@ -10,8 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from taskseal.acceptance import verify_acceptance
     from taskseal.canon.digest import Digest
     from taskseal.canon.jcs import canonicalise, recanonicalise
+    from taskseal.config import Config, load_config
     from taskseal.errors import (
         REASONS,
         InputError,
@@ -23,20 +25,23 @@ if TYPE_CHECKING:
     from taskseal.keys.keyring import Keyring
     from taskseal.keys.pins import Pins
     from taskseal.keys.trust import Trust, load_trust_file
-    from taskseal.ledger import Ledger, open_ledger
+    from taskseal.ledger import Decision, Ledger, open_ledger
     from taskseal.profiles import BUILT_IN, AisaIdentity, Profile
     from taskseal.profiles.custom import custom_profile
-    from taskseal.receiver import Duplicate, Receiver
+    from taskseal.receiver import Duplicate, InDoubt, Job, Outcome, Receiver
     from taskseal.signers import KeySigner, Signer
     from taskseal.signing import Signed, sign
-    from taskseal.verify import Accepted, Identity, Policy, Refused, Verifier
+    from taskseal.verify import Accepted, Identity, Policy, ProfilePolicy, Refused, Verifier
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "verify_acceptance": "acceptance",
     "canonicalise": "canon.jcs",
     "recanonicalise": "canon.jcs",
     "Digest": "canon.digest",
+    "Config": "config",
+    "load_config": "config",
     "InputError": "errors",
     "MaterialError": "errors",
     "REASONS": "errors",
@@ -47,6 +52,7 @@ _HOMES = {
     "Pins": "keys.pins",
     "Trust": "keys.trust",
     "load_trust_file": "keys.trust",
+    "Decision": "ledger",
     "Ledger": "ledger",
     "open_ledger": "ledger",
     "AisaIdentity": "profiles",
@@ -54,6 +60,9 @@ _HOMES = {
     "Profile": "profiles",
     "custom_profile": "profiles.custom",
     "Duplicate": "receiver",
+    "InDoubt": "receiver",
+    "Job": "receiver",
+    "Outcome": "receiver",
     "Receiver": "receiver",
     "Signed": "signing",
     "sign": "signing",
@@ -62,6 +71,7 @@ _HOMES = {
     "Accepted": "verify",
     "Identity": "verify",
     "Policy": "verify",
+    "ProfilePolicy": "verify",
     "Refused": "verify",
     "Verifier": "verify",
 }
@@ -71,17 +81,23 @@ __all__ = [
     "REASONS",
     "Accepted",
     "AisaIdentity",
+    "Config",
+    "Decision",
     "Digest",
     "Duplicate",
     "Identity",
+    "InDoubt",
     "InputError",
+    "Job",
     "KeySigner",
     "Keyring",
     "Ledger",
     "MaterialError",
+    "Outcome",
     "Pins",
     "Policy",
     "Profile",
+    "ProfilePolicy",
     "Reason",
     "Receiver",
     "Refused",
@@ -94,10 +110,12 @@ __all__ = [
     "__version__",
     "canonicalise",
     "custom_profile",
+    "load_config",
     "load_trust_file",
     "open_ledger",
     "recanonicalise",
     "sign",
+    "verify_acceptance",
 ]
 
 

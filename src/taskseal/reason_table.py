@@ -113,10 +113,14 @@ _TABLE: dict[Reason, Entry] = {
         400,
     ),
     _R.WRONG_TYP: Entry(
-        "the header's typ belongs to another profile", "sign under the document's own profile", 400
+        "the signature is for another profile or another use",
+        "sign under the document's own profile",
+        400,
     ),
     _R.UNSUPPORTED_ALGORITHM: Entry(
-        "the algorithm is not one that is verified here", "sign with Ed25519", 400
+        "the algorithm is not one that is verified here",
+        "sign with Ed25519, ES256 or ML-DSA-65",
+        400,
     ),
     _R.ALGORITHM_MISMATCH: Entry(
         "the message names another algorithm than its key has", "sign with the key's own algorithm"
@@ -194,6 +198,21 @@ _TABLE: dict[Reason, Entry] = {
         "the signer claims to be someone whom its key may not speak for",
         "sign with the key of that principal",
         403,
+    ),
+    _R.SIGNED_BEFORE_REVOCATION: Entry(
+        "the key is revoked now, and the message is proven to be older than that",
+        "sign anew with a key that stands; an audit may add allow_signed_before_revocation",
+        401,
+    ),
+    _R.SIGNED_AFTER_REVOCATION: Entry(
+        "the message says itself that it was issued when its key was revoked already",
+        "treat it as forged: whoever holds the revoked key signed it",
+        401,
+    ),
+    _R.REVOKED_TIME_UNKNOWN: Entry(
+        "the key is revoked, and nobody but the message says that it is older than that",
+        "bring evidence: the ledger's record, or an acceptance that another key signed",
+        401,
     ),
     _R.NOT_YET_VALID: Entry(
         "the message is from the future", "check both clocks, or wait", 422, retryable=True
@@ -273,6 +292,138 @@ _TABLE: dict[Reason, Entry] = {
         "do not run it; have it decided anew if the grounds have changed",
         403,
     ),
+    _R.KEYSET_ROLLBACK: Entry(
+        "the keyset is older than the one that is known, or another one of its generation",
+        "fetch the newest keyset; after a restored backup, update the trust store at once",
+        409,
+        blame="operator",
+    ),
+    _R.KEYSET_FAST_FORWARD: Entry(
+        "the generation rises by more than one update may",
+        "apply the generations in between, or raise the limit with --fast-forward",
+        409,
+        blame="operator",
+    ),
+    _R.ISSUED_AT_REGRESSED: Entry(
+        "the keyset was issued before the one that it follows",
+        "check the clock of whoever proposed it, and propose it anew",
+        409,
+        blame="operator",
+    ),
+    _R.KEY_VERSION_REBOUND: Entry(
+        "a key version stands for another key than before",
+        "give the new key a version of its own",
+        409,
+        blame="operator",
+    ),
+    _R.SAME_KEY_TWICE: Entry(
+        "one key stands under two versions",
+        "list each key once, under the version that it always had",
+        409,
+        blame="operator",
+    ),
+    _R.THRESHOLD_NOT_MET: Entry(
+        "too few of the keys that must sign it have signed it",
+        "have more of the holders sign it with `taskseal keyset sign`, or a message with `sign`",
+        409,
+        blame="operator",
+    ),
+    _R.POSSESSION_MISSING: Entry(
+        "a newly listed key has not shown that anybody holds its private half",
+        "run `taskseal keyset sign` where the key is kept; check the key for a typing error",
+        409,
+        blame="operator",
+    ),
+    _R.ROTATION_OVERLAP_MISSING: Entry(
+        "a key that signs keysets leaves without the overlap that it must keep",
+        "list it unchanged for 10 minutes at least; a revoked key stays listed with revokedAt",
+        409,
+        blame="operator",
+    ),
+    _R.UNTRUSTED_INITIAL_SIGNER: Entry(
+        "no pinned key signed this first keyset, or not every one did",
+        "pin a key that signed it: --pin KEY_VERSION=PUBLIC_KEY",
+        409,
+        blame="operator",
+    ),
+    _R.INITIAL_SIGNER_EXPIRED: Entry(
+        "the pinned key that signed this first keyset does not stand now",
+        "fetch a keyset that a standing key signed, and pin that key",
+        409,
+        blame="operator",
+    ),
+    _R.UNTRUSTED_UPDATE_SIGNER: Entry(
+        "the update is signed by no key that the current keyset lists and that stands now",
+        "apply the updates in between first, or ask for one that a current key signed",
+        409,
+        blame="operator",
+    ),
+    _R.ORGANIZATION_MISMATCH: Entry(
+        "the keyset is of another organisation or issuer",
+        "give the keyset of the organisation that was meant",
+        409,
+        blame="operator",
+    ),
+    _R.GENERATION_NOT_ADVANCED: Entry(
+        "the generation is no higher than the current one",
+        "fetch the newest keyset",
+        409,
+        blame="operator",
+    ),
+    _R.DUPLICATE_KEY_VERSION: Entry(
+        "a key version stands twice in the keyset",
+        "give each key a version of its own",
+        409,
+        blame="operator",
+    ),
+    _R.INVALID_KEY_LIFETIME: Entry(
+        "a key has an unreadable instant, or ends no later than it begins",
+        "mend notBefore and notAfter of the key that the pointer names",
+        409,
+        blame="operator",
+    ),
+    _R.NO_ACTIVE_KEY: Entry(
+        "no key of the keyset is active",
+        "list one key at least with the status active",
+        409,
+        blame="operator",
+    ),
+    _R.CURRENT_INVALID_LIFETIME: Entry(
+        "the lifetime of the current keyset is unreadable or too long",
+        "start anew from a pinned keyset: `taskseal trust replace`",
+        409,
+        blame="operator",
+    ),
+    _R.CURRENT_NOT_YET_VALID: Entry(
+        "the current keyset is from the future",
+        "check the clocks",
+        409,
+        blame="operator",
+    ),
+    _R.CURRENT_EXPIRED: Entry(
+        "the current keyset has expired, and may not verify its successor",
+        "start anew from a pinned keyset: `taskseal trust replace`",
+        409,
+        blame="operator",
+    ),
+    _R.CURRENT_DUPLICATE_KEY_VERSION: Entry(
+        "a key version stands twice in the current keyset",
+        "start anew from a pinned keyset: `taskseal trust replace`",
+        409,
+        blame="operator",
+    ),
+    _R.CURRENT_INVALID_KEY_LIFETIME: Entry(
+        "a key of the current keyset has unreadable or disordered instants",
+        "start anew from a pinned keyset: `taskseal trust replace`",
+        409,
+        blame="operator",
+    ),
+    _R.CURRENT_NO_ACTIVE_KEY: Entry(
+        "no key of the current keyset is active",
+        "start anew from a pinned keyset: `taskseal trust replace`",
+        409,
+        blame="operator",
+    ),
     _R.REPLAYED: Entry("the message was accepted before", "do nothing: it is done", 409, 7),
     _R.REPLAY_CONFLICT: Entry(
         "another message was accepted under the same id", "send new work under a new id", 409
@@ -334,6 +485,16 @@ _TABLE: dict[Reason, Entry] = {
         6,
         True,
         "machine",
+    ),
+    _R.CONFIG_MALFORMED: Entry(
+        "the configuration cannot be used", "mend the member named", 400, 3, blame="operator"
+    ),
+    _R.CONFIG_UNSAFE: Entry(
+        "others than its owner could change what this receiver relies on",
+        "take the permission to write away: chmod go-w",
+        400,
+        6,
+        blame="operator",
     ),
     _R.PROFILE_MALFORMED: Entry(
         "the profile file cannot be used", "mend the member named", 400, 3, blame="operator"
@@ -409,6 +570,13 @@ _TABLE: dict[Reason, Entry] = {
         "name one with --key-version",
         409,
         2,
+        blame="caller",
+    ),
+    _R.RECEIVERS_BEHIND: Entry(
+        "a receiver does not know the new key yet",
+        "wait until it has taken the keyset, or insist with --force",
+        409,
+        4,
         blame="caller",
     ),
     _R.PASSPHRASE_NEEDED: Entry(

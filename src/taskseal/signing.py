@@ -15,48 +15,40 @@ from typing import Any, Protocol
 
 from taskseal.canon.dharma import portability
 from taskseal.canon.digest import Digest
-from taskseal.canon.encoding import b64url_encode
-from taskseal.canon.jcs import canonicalise, cross_check
+from taskseal.canon.jcs import canonicalise
 from taskseal.canon.pointer import MISSING, resolve
 from taskseal.canon.strictjson import parse
 from taskseal.errors import InputError, MaterialError, Reason
-from taskseal.filling import filled, new_nonce
+from taskseal.filling import filled
 from taskseal.keys.entry import BARE_PROFILES
 from taskseal.keys.screening import is_published
 from taskseal.keys.trust import Trust
 from taskseal.profiles import BUILT_IN, Profile, named_profile
 from taskseal.profiles.context import read_context
 from taskseal.profiles.material import Source
+from taskseal.profiles.roles import foreign_mark
+from taskseal.sealing import Request, opened, refuse_unaddressed, refuse_unfit, sealed, timed
 from taskseal.signers.base import Signer
 from taskseal.validity import (
-    SECOND,
     SIGNING_LIFETIME,
     Clock,
     Instant,
-    read_instant,
     system_clock,
     to_instant,
 )
+from taskseal.verify.algorithm import check_signing_algorithm
 from taskseal.verify.examination import Examination
+from taskseal.verify.freshness import check_freshness
 from taskseal.verify.gate import recognise
-from taskseal.verify.judge import check_bindings, check_content, check_freshness, check_principal
+from taskseal.verify.judge import check_bindings, check_content, check_principal
 from taskseal.verify.policy import Policy
 from taskseal.verify.receipt import check_alone
 from taskseal.verify.result import SignerInfo
-from taskseal.wire.embedded import put, without
-from taskseal.wire.jws import (
-    Header,
-    Jws,
-    is_flattened,
-    signing_input,
-    write_compact,
-    write_detached,
-    write_flattened,
-    write_protected,
-)
+from taskseal.wire.embedded import without
+from taskseal.wire.forms import FORMATS as BY_FORMAT
 
-FORMATS: tuple[str, ...] = ("embedded", "jws", "jws-detached", "jws-compact", "jws-unencoded")
-"""What `sign` writes. The last three are detached: JSON, compact, and JSON with ``b64: false``."""
+FORMATS: tuple[str, ...] = tuple(BY_FORMAT)
+"""What `sign` writes."""
 
 # From what a document says that it is to the profile whose signatures must cover it.
 _MARKS = {id: id for id in BARE_PROFILES} | {
@@ -74,8 +66,8 @@ class SignerSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """What `sign` made. ``blob`` is what goes to the receiver: the whole envelope for
-    ``embedded`` and ``jws``, the signature alone for the detached formats.
+    """What `sign` made. ``blob`` is what goes to the receiver: the whole envelope, or the signature
+    alone for the formats that stand beside it.
 
     ``digest`` is over the canonical envelope without an embedded signature; ``expires`` the
     smallest of all expiries, in nanoseconds since 1970.
@@ -89,24 +81,12 @@ class Signed:
     expires: Instant
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """How a document is to be signed; the keyword arguments of :func:`sign`."""
-
-    format: str
-    lifetime: int
-    audience: str | None
-    fill: bool
-    algorithm_name: str | None
-    allow_divergent: bool
-
-
 def sign(
-    document: bytes | Mapping[str, Any],
+    document: bytes | str | Mapping[str, Any],
     keys: Signer | SignerSource,
     *,
     profile: str | Profile | None = None,
-    profiles: Mapping[str, Profile] = BUILT_IN,
+    profiles: Mapping[str, Profile] | None = None,
     key_version: str | None = None,
     format: str | None = None,
     expires_in: timedelta | None = None,
@@ -126,6 +106,7 @@ def sign(
         document: JSON text, or a dict of JSON values.
         keys: a keyring, or one signer.
         profile: a profile or its id, where the document is not to choose.
+        profiles: the profiles at hand, by id; the built-in ones otherwise.
         key_version: which key of the keyring; the one that may sign this profile otherwise.
         format: one of :data:`FORMATS`; the profile's own form otherwise.
         expires_in: from now to expiry where the document does not say; 15 minutes otherwise,
@@ -146,7 +127,7 @@ def sign(
         MaterialError: no key may sign it, or the key is a published one.
         Refused: the receiver would refuse it.
     """
-    value = _read_document(document)
+    value, existing = opened(_read_document(document), format)
     exam = Examination(
         trust=Trust((), {}),
         policy=policy or Policy(),
@@ -156,31 +137,30 @@ def sign(
         artefacts=artefacts or {},
         signing=True,
     )
-    kind = exam.profile = _profile_of(exam, value, profile, profiles)
+    kind = exam.take(_profile_of(exam, value, profile, profiles or BUILT_IN))
     request = Request(
         format=_format_of(kind, format, audience),
-        lifetime=_nanoseconds(expires_in),
+        lifetime=None if expires_in is None else _nanoseconds(expires_in),
         audience=audience,
         fill=fill,
         algorithm_name=algorithm_name,
         allow_divergent=allow_divergent,
+        existing=existing,
     )
     signer = _signer_of(exam, keys, key_version)
-    # A detached signature stands beside the document as it is: what was filled in would be lost.
-    fills = fill and request.format in ("embedded", "jws")
-    exam.envelope = filled(exam, value, request.lifetime, audience) if fills else value
-    _check_key_version(exam)
+    refuse_unfit(kind, signer, request)
+    _prepare(exam, value, request)
     return _seal(exam, signer, request)
 
 
-def _read_document(document: bytes | Mapping[str, Any]) -> Any:
+def _read_document(document: bytes | str | Mapping[str, Any]) -> Any:
     # A Python value goes through its canonical text, so that what is signed is a copy of
     # exactly typed values and nothing that the caller still holds.
+    if isinstance(document, str):
+        # Half of a surrogate pair is left for the reader to refuse.
+        document = document.encode("utf-8", "surrogatepass")
     data = document if isinstance(document, bytes) else canonicalise(document)
-    value = parse(data).value
-    if is_flattened(value):
-        raise InputError(Reason.ALREADY_SIGNED, "it is a JWS already", pointer="/signature")
-    return value
+    return parse(data).value
 
 
 def _profile_of(
@@ -194,9 +174,16 @@ def _profile_of(
     mark = resolve(value, "/schema")
     other = _MARKS.get(mark, kind.id) if isinstance(mark, str) else kind.id
     if other != kind.id:
-        exam.profile = kind
+        exam.take(kind)
         detail = f"the document is a {other}, not a {kind.id}"
         exam.fail("profile", Reason.SCHEMA_INVALID, detail, "/schema")
+    if kind.bare and kind.id not in BUILT_IN:
+        own = None if kind.discriminator is None else kind.discriminator[0]
+        foreign = foreign_mark(value, own)
+        if foreign is not None:
+            exam.take(kind)
+            detail = f"the document passes for another kind than {kind.id}"
+            exam.fail("profile", Reason.SCHEMA_INVALID, detail, foreign)
     return kind
 
 
@@ -204,25 +191,24 @@ def _format_of(kind: Profile, format: str | None, audience: str | None) -> str:
     if format is not None and format not in FORMATS:
         raise InputError(Reason.USAGE, f"no format {format!r}", hint=f"known: {', '.join(FORMATS)}")
     chosen = format or kind.form
-    if not kind.has_form(chosen):
-        takes = ", ".join(each for each in FORMATS if kind.has_form(each))
+    form = BY_FORMAT.get(chosen)
+    if form is None or not kind.has_form(form.name):
+        takes = ", ".join(name for name in FORMATS if kind.has_form(BY_FORMAT[name].name))
         raise InputError(
             Reason.USAGE,
             f"{kind.id} is not signed as {chosen}",
             hint=f"it takes {takes}" if takes else "it is digested: sign what holds its digest",
         )
-    if chosen == "embedded" and audience is not None and kind.audience is None:
+    if audience is not None and not form.audience and kind.audience is None:
         raise InputError(
             Reason.USAGE,
-            f"{kind.id} has no place for an audience",
-            hint="leave it away: the envelope names its receiver itself",
+            f"{kind.id} as {chosen} has no place for an audience",
+            hint="leave it away: the envelope names its receiver itself, or choose another format",
         )
     return chosen
 
 
-def _nanoseconds(span: timedelta | None) -> int:
-    if span is None:
-        return SIGNING_LIFETIME
+def _nanoseconds(span: timedelta) -> int:
     if span <= timedelta(0):
         raise InputError(Reason.USAGE, "expires_in is not positive", hint="give e.g. 15m")
     return span // timedelta(microseconds=1) * 1000
@@ -248,6 +234,16 @@ def _signer_of(exam: Examination, keys: Signer | SignerSource, key_version: str 
         )
     exam.entry = signer.entry
     return signer
+
+
+def _prepare(exam: Examination, value: Any, request: Request) -> None:
+    """Fills the document where it may be, and holds it against the key that is to sign it."""
+    lifetime = request.lifetime or SIGNING_LIFETIME
+    # A signature beside the document leaves that as it is: what was filled in would be lost.
+    exam.envelope = filled(exam, value, lifetime, request.audience) if request.fills else value
+    refuse_unaddressed(exam, request)
+    _check_key_version(exam)
+    check_signing_algorithm(exam, request.format, request.algorithm_name)
 
 
 def _check_key_version(exam: Examination) -> None:
@@ -278,22 +274,20 @@ def _seal(exam: Examination, signer: Signer, request: Request) -> Signed:
             raise InputError(
                 Reason.ALREADY_SIGNED, "it carries a signature", pointer=kind.signature
             )
+    if embedded and kind.signature is not None:
         exam.envelope = without(exam.envelope, (kind.signature,))
     if kind.decision == "":
         check_alone(exam)
-    check_content(exam)
-    header = None if embedded else _header(exam, signer, request)
-    if header is not None:
-        exam.jws = Jws("", b"", None, header)
+    check_content(exam, exam.facts())
+    timed(exam, signer, request)
     check_freshness(exam)
     check_principal(exam)
-    check_bindings(exam)
+    check_bindings(exam, exam.facts())
     _check_portable(exam, request)
     size = len(canonicalise(exam.envelope))
     if size > kind.size_limit:
         exam.fail("size", Reason.TOO_LARGE, f"{size} bytes, at most {kind.size_limit}")
-    exam.signed = cross_check(exam.claims)
-    blob = _write(exam, signer, request, header)
+    blob = sealed(exam, signer, request)
     exam.authentic = True
     info, digest = exam.signer, exam.digest
     assert info is not None and digest is not None and exam.expires is not None
@@ -306,44 +300,3 @@ def _check_portable(exam: Examination, request: Request) -> None:
     found = portability(exam.envelope)
     if found.verdict != "same":
         exam.fail("portable", Reason.NOT_PORTABLE, found.said, found.pointer)
-
-
-def _header(exam: Examination, signer: Signer, request: Request) -> Header:
-    """The protected header: ``exp`` never passes the envelope's expiry or the key's."""
-    kind, entry = exam.kind, signer.entry
-    own = None if kind.expires is None else read_instant(resolve(exam.envelope, kind.expires))
-    ends = [exam.now + request.lifetime, entry.accept_until]
-    if own is not None:
-        ends.append(own)
-    assert entry.key is not None
-    return Header(
-        alg=request.algorithm_name or entry.key.algorithm.value,
-        typ=kind.typ,
-        kid=entry.key_version,
-        iss=entry.issuer,
-        iat=exam.now // SECOND,
-        exp=min(ends) // SECOND,
-        nonce=new_nonce() if request.fill else None,
-        aud=() if request.audience is None else (request.audience,),
-        b64=request.format != "jws-unencoded",
-    )
-
-
-def _write(exam: Examination, signer: Signer, request: Request, header: Header | None) -> bytes:
-    if header is None:
-        assert exam.kind.signature is not None
-        text = b64url_encode(signer.sign(exam.signed))
-        return canonicalise(put(exam.envelope, exam.kind.signature, text))
-    members: dict[str, Any] = header._asdict()
-    members["aud"] = header.aud[0] if header.aud else None
-    if header.b64:
-        del members["b64"]
-    else:
-        members["crit"] = ["b64"]
-    protected = write_protected(members)
-    signature = signer.sign(signing_input(protected, exam.signed, b64=header.b64))
-    if request.format == "jws":
-        return write_flattened(protected, signature, exam.signed)
-    if request.format == "jws-compact":
-        return write_compact(protected, signature)
-    return write_detached(protected, signature)

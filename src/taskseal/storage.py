@@ -27,7 +27,8 @@ LOCK_WAIT = 10.0
 
 _LOCK_PAUSE = 0.02
 _READ_SIZE = 1 << 16
-_TEMPORARY = ".taskseal-"
+TEMPORARY = ".taskseal-"
+"""How the names of files begin that an interrupted write leaves behind; `sweep` removes them."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK})
 
@@ -152,7 +153,7 @@ def write_atomic(
         InputError: ``file_exists`` or ``file_unwritable``. What stood there is whole.
     """
     target = Path(path)
-    try:
+    with _writing(path):
         _refuse_target(target, overwrite)
         temporary = _write_temporary(target.parent, data, mode, disk)
         try:
@@ -165,14 +166,22 @@ def write_atomic(
                 disk.unlink(temporary)
             raise
         disk.sync_folder(target.parent)
+
+
+@contextmanager
+def _writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Says of ``path`` what the operating system says against writing there."""
+    try:
+        yield
+    except InputError:
+        raise
     except FileExistsError:
         raise InputError(Reason.FILE_EXISTS, f"{_shown(path)} exists already") from None
-    except OSError as error:
-        raise _unwritable(path, error) from None
-    except ValueError as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(Reason.FILE_UNWRITABLE, f"{_shown(path)} is no file name") from None
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no file name"
+        raise InputError(
+            Reason.FILE_UNWRITABLE, f"{_shown(path)} cannot be written: {why}"
+        ) from None
 
 
 def _refuse_target(target: Path, overwrite: bool) -> None:
@@ -197,7 +206,7 @@ def _refuse_target(target: Path, overwrite: bool) -> None:
 
 def _write_temporary(folder: Path, data: bytes, mode: int, disk: Disk) -> Path:
     """A new file in ``folder`` that holds ``data``, on disk before this returns."""
-    temporary = folder / f"{_TEMPORARY}{secrets.token_hex(8)}.tmp"
+    temporary = folder / f"{TEMPORARY}{secrets.token_hex(8)}.tmp"
     fd = disk.open(temporary, _NEW, mode)
     try:
         try:
@@ -243,19 +252,15 @@ def make_folder(
         InputError: ``file_unwritable``, also when something else stands there.
     """
     folder = Path(path)
-    try:
+    with _writing(path):
         missing = [each for each in (folder, *folder.parents) if not each.is_dir()]
         for each in reversed(missing):
             try:
                 disk.mkdir(each, mode)
             except FileExistsError:
                 if not each.is_dir():
-                    raise
+                    raise NotADirectoryError(errno.ENOTDIR, "no folder stands there") from None
             disk.sync_folder(each.parent)
-    except OSError as error:
-        raise _unwritable(path, error) from None
-    except ValueError:
-        raise InputError(Reason.FILE_UNWRITABLE, f"{_shown(path)} is no file name") from None
 
 
 def remove(path: str | os.PathLike[str], *, disk: Disk = REAL_DISK) -> None:
@@ -265,13 +270,22 @@ def remove(path: str | os.PathLike[str], *, disk: Disk = REAL_DISK) -> None:
         InputError: ``file_unwritable``.
     """
     target = Path(path)
-    try:
+    with _writing(path), suppress(FileNotFoundError):
         disk.unlink(target)
         disk.sync_folder(target.parent)
-    except FileNotFoundError:
-        return
-    except (OSError, ValueError) as error:
-        raise _unwritable(path, error) from None
+
+
+def move(
+    source: str | os.PathLike[str], target: str | os.PathLike[str], *, disk: Disk = REAL_DISK
+) -> None:
+    """Gives a file that was written whole another name in its folder, durably.
+
+    Raises:
+        InputError: ``file_unwritable``.
+    """
+    with _writing(target):
+        disk.rename(Path(source), Path(target))
+        disk.sync_folder(Path(target).parent)
 
 
 def sweep(folder: str | os.PathLike[str], *, disk: Disk = REAL_DISK) -> None:
@@ -280,12 +294,10 @@ def sweep(folder: str | os.PathLike[str], *, disk: Disk = REAL_DISK) -> None:
     Raises:
         InputError: ``file_unwritable``.
     """
-    try:
+    with _writing(folder):
         names = os.listdir(folder)
-    except OSError as error:
-        raise _unwritable(folder, error) from None
     for name in names:
-        if name.startswith(_TEMPORARY):
+        if name.startswith(TEMPORARY):
             remove(Path(folder) / name, disk=disk)
 
 
@@ -310,32 +322,20 @@ def lock(
     from fcntl import LOCK_EX, LOCK_NB, flock
 
     path = Path(folder) / "lock"
-    try:
+    with _writing(path):
         fd = disk.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE_FILE)
-    except OSError as error:
-        raise _unwritable(path, error) from None
     try:
         give_up = time.monotonic() + wait
         while True:
-            try:
+            with _writing(path), suppress(BlockingIOError):
                 flock(fd, LOCK_EX | LOCK_NB)
                 break
-            except BlockingIOError:
-                if time.monotonic() >= give_up:
-                    raise Unavailable(
-                        Reason.KEYRING_BUSY, f"another process holds {_shown(path)}"
-                    ) from None
-                time.sleep(_LOCK_PAUSE)
-            except OSError as error:
-                raise _unwritable(path, error) from None
+            if time.monotonic() >= give_up:
+                raise Unavailable(Reason.KEYRING_BUSY, f"another process holds {_shown(path)}")
+            time.sleep(_LOCK_PAUSE)
         yield
     finally:
         disk.close(fd)
-
-
-def _unwritable(path: str | os.PathLike[str], error: OSError | ValueError) -> InputError:
-    why = error.strerror if isinstance(error, OSError) else "it is no file name"
-    return InputError(Reason.FILE_UNWRITABLE, f"{_shown(path)} cannot be written: {why}")
 
 
 def _shown(path: str | os.PathLike[str]) -> str:

@@ -40,12 +40,12 @@ MAX_AGE = HOUR
 system_clock: Clock = time.time_ns
 
 _RFC3339 = re.compile(
-    r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})"
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
     r"(?:\.([0-9]{1,9}))?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))"
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_EPOCH_ORDINAL = _EPOCH.toordinal()
-_LATEST = ((datetime(9999, 12, 31).toordinal() - _EPOCH_ORDINAL + 1) * DAY) - 1
+_NAIVE_EPOCH = datetime(1970, 1, 1)
+_LATEST = ((datetime(9999, 12, 31) - _NAIVE_EPOCH).days + 1) * DAY - 1
 
 
 def read_instant(text: object) -> Instant | None:
@@ -59,19 +59,14 @@ def read_instant(text: object) -> Instant | None:
     found = _RFC3339.fullmatch(text)
     if found is None:
         return None
-    year, month, day, hour, minute, second, fraction, sign, off_hour, off_minute = found.groups()
+    fraction, sign, off_hour, off_minute = found.groups()
     try:
-        days = datetime(
-            int(year), int(month), int(day), int(hour), int(minute), int(second)
-        ).toordinal()
+        # The expression has settled the form; what is left to find out is the calendar's.
+        second = datetime.fromisoformat(text[:10] + "T" + text[11:19])
     except ValueError:
         return None
-    at = (
-        (days - _EPOCH_ORDINAL) * DAY
-        + int(hour) * HOUR
-        + int(minute) * MINUTE
-        + int(second) * SECOND
-    )
+    since = second - _NAIVE_EPOCH
+    at = since.days * DAY + since.seconds * SECOND
     if fraction:
         at += int(fraction.ljust(9, "0"))
     if sign:
@@ -81,6 +76,38 @@ def read_instant(text: object) -> Instant | None:
         offset = hours * HOUR + minutes * MINUTE
         at += -offset if sign == "+" else offset
     return at if 0 <= at <= _LATEST else None
+
+
+# ECMA-262 white space and line ends (`\s`), which Dharma's check takes in place of the T.
+_SEPARATOR = "[Tt\t-\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]"
+_LOOSE = re.compile(
+    rf"([0-9]{{4}})(-[0-9]{{2}}-[0-9]{{2}}){_SEPARATOR}([0-9]{{2}}):([0-9]{{2}}):([0-9]{{2}})"
+    r"(?:\.[0-9]+)?(?:[Zz]|([+-])([0-9]{2})(?::?([0-9]{2}))?)"
+)
+_DAY_MINUTES = 24 * 60
+"""Minutes in a day."""
+
+
+def is_loose_instant(text: str) -> bool:
+    """``date-time-loose``: what Dharma's own schema check takes for a time.
+
+    Beyond ours it takes white space for the ``T``, any count of fraction digits, any year,
+    the offsets ``±HH`` and ``±HHMM``, and second 60 in the last minute of a UTC day.
+    """
+    found = _LOOSE.fullmatch(text)
+    if found is None:
+        return False
+    year, day, *clock, sign, off_hour, off_minute = found.groups(default="0")
+    hour, minute, second = map(int, clock)
+    if hour > 23 or minute > 59 or int(off_hour) > 23 or int(off_minute) > 59:
+        return False
+    # The calendar repeats after 400 years; the reader knows the years from 1970 on.
+    if read_instant(f"{2000 + int(year) % 400}{day}T00:00:00Z") is None:
+        return False
+    if second < 60:
+        return True
+    offset = (int(off_hour) * 60 + int(off_minute)) * (-1 if sign == "-" else 1)
+    return second == 60 and (hour * 60 + minute - offset) % _DAY_MINUTES == _DAY_MINUTES - 1
 
 
 def write_instant(at: Instant) -> str:

@@ -7,40 +7,46 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
+from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from taskseal.canon.encoding import b64url_decode, b64url_encode, hex_decode
+from taskseal.canon.encoding import b64url_encode
 from taskseal.canon.jcs import canonicalise
 from taskseal.errors import InputError, Reason
 
 Algorithm = Literal["sha256", "blake3"]
-
-DIGEST_BYTES = 32
-"""The length of a digest of either algorithm."""
 
 
 class _Codec(NamedTuple):
     algorithm: Algorithm
     prefix: str
     encoding: Literal["hex", "b64url"]
+    spelling: re.Pattern[str]
     example: str
+
+
+_HEX = "64 lower-case hexadecimal digits"
+_B64URL = "43 base64url characters without padding"
+# The last of 43 characters carries four bits; the two that are spare must be zero.
+_BODY = {"hex": "([0-9a-f]{64})", "b64url": "([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])"}
+
+
+def _rule(algorithm: Algorithm, prefix: str, encoding: Literal["hex", "b64url"]) -> _Codec:
+    body = _HEX if encoding == "hex" else _B64URL
+    example = f"{prefix} and {body}" if prefix else body
+    return _Codec(algorithm, prefix, encoding, re.compile(prefix + _BODY[encoding]), example)
 
 
 CODECS: Mapping[str, _Codec] = MappingProxyType(
     {
-        "hex": _Codec("sha256", "", "hex", "64 lower-case hexadecimal digits"),
-        "sha256:hex": _Codec(
-            "sha256", "sha256:", "hex", "sha256: and 64 lower-case hexadecimal digits"
-        ),
-        "sha256:b64url": _Codec(
-            "sha256", "sha256:", "b64url", "sha256: and 43 base64url characters without padding"
-        ),
-        "blake3:hex": _Codec(
-            "blake3", "blake3:", "hex", "blake3: and 64 lower-case hexadecimal digits"
-        ),
+        "hex": _rule("sha256", "", "hex"),
+        "sha256:hex": _rule("sha256", "sha256:", "hex"),
+        "sha256:b64url": _rule("sha256", "sha256:", "b64url"),
+        "blake3:hex": _rule("blake3", "blake3:", "hex"),
     }
 )
 """The text codecs by name. Which one a member uses follows from its profile alone."""
@@ -86,17 +92,16 @@ class Digest:
                 included); ``usage`` when no codec has that name.
         """
         rule = _codec(codec)
-        value: bytes | None = None
-        if type(text) is str and text.startswith(rule.prefix):
-            body = text[len(rule.prefix) :]
-            value = hex_decode(body) if rule.encoding == "hex" else b64url_decode(body)
-        if value is None or len(value) != DIGEST_BYTES:
+        found = rule.spelling.fullmatch(text) if type(text) is str else None
+        if found is None:
             raise InputError(
                 Reason.DIGEST_MALFORMED,
                 f"the digest is not {rule.example}",
                 pointer=pointer,
                 hint=f"write it as {rule.example}",
             )
+        body = found[1]
+        value = bytes.fromhex(body) if rule.encoding == "hex" else urlsafe_b64decode(body + "=")
         return cls(rule.algorithm, value)
 
     def text(self, codec: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import unicodedata
 from typing import cast
 
-from taskseal.canon.codec import CODECS, DIGEST_BYTES, Algorithm, Digest
+from taskseal.canon.codec import CODECS, Algorithm, Digest
 from taskseal.canon.directory import (
     DirectoryManifest,
     FileEntry,
@@ -22,7 +22,6 @@ from taskseal.errors import InputError, Reason
 
 __all__ = [
     "CODECS",
-    "DIGEST_BYTES",
     "Algorithm",
     "Digest",
     "DirectoryManifest",

@@ -204,6 +204,14 @@ def opened(path: FilePath, *, follow: bool = True) -> Iterator[OpenFile]:
         os.close(descriptor)
 
 
+def is_folder(path: FilePath) -> bool | None:
+    """Whether a directory is at ``path``; None where nothing can be seen there."""
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return None
+
+
 def changed(path: FilePath) -> NoReturn:
     """Raises ``file_changed`` for ``path``."""
     raise InputError(Reason.FILE_CHANGED, f"{shown(path)} changed while it was read")

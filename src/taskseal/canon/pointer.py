@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
+from functools import lru_cache
 from typing import Final
 
 from taskseal.errors import InputError, Reason
@@ -35,6 +36,7 @@ def join(tokens: Iterable[str | int]) -> str:
     return "".join([f"/{escape(str(token))}" for token in tokens])
 
 
+@lru_cache(maxsize=4096)
 def split(pointer: str) -> tuple[str, ...]:
     """The tokens of ``pointer``, unescaped.
 
@@ -63,7 +65,7 @@ def resolve(value: object, pointer: str, default: object = MISSING) -> object:
     """
     here: object = value
     for token in split(pointer):
-        if isinstance(here, dict):
+        if type(here) is dict or isinstance(here, dict):
             here = here.get(token, MISSING)
         elif isinstance(here, list):
             index = _index(token)

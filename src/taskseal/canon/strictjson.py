@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from itertools import accumulate
 from typing import Any, NamedTuple, NoReturn
 
@@ -53,14 +54,20 @@ class Parsed(NamedTuple):
 
 
 class _Refused(Exception):
-    """The hooks met something that :mod:`.locate` will name."""
+    """The hooks met a duplicate member or a word that is no JSON."""
+
+    def __init__(self, code: Reason) -> None:
+        self.code = code
 
 
-def parse(data: bytes, *, exact: bool = True) -> Parsed:
+def parse(data: bytes, *, exact: bool = True, search: int | None = None) -> Parsed:
     """Reads one JSON text.
 
     Args:
         data: UTF-8, without a byte order mark.
+        search: up to how many bytes of text a refusal may be searched for its place, which takes
+            about a microsecond a byte; None for any length. A longer text is refused with its
+            code alone: a stranger must not choose how long a receiver looks.
         exact: refuse integral numbers written with a fraction or an exponent from 2^53 to
             below 10^21, whose canonical form could not be read back. Signing and verifying
             do; only printing a canonical form does not.
@@ -72,19 +79,20 @@ def parse(data: bytes, *, exact: bool = True) -> Parsed:
             ``data`` is not bytes.
     """
     data = _as_bytes(data)
+    refuse = _refuse if search is None or len(data) <= search else _refuse_unsearched
     try:
         value = orjson.loads(data)
         written = orjson.dumps(value, option=FAST_OPTIONS)
     except (ValueError, TypeError):
-        _refuse(data, exact)
+        refuse(data, exact)
     if _openings(written) > MAX_DEPTH and _depth(written) > MAX_DEPTH:
-        _refuse(data, exact)
+        refuse(data, exact)
     same = written == data
     if (same or _strings(written) == _strings(data)) and _numbers_are_plain(written):
         if not _mixes_planes(written) or not any_names_differ_in_order(value):
             return Parsed(value, same, True)
         return Parsed(value, write(value) == data, False)
-    return _read_carefully(data, exact)
+    return _read_carefully(data, exact, refuse)
 
 
 def _as_bytes(data: object) -> bytes:
@@ -108,6 +116,25 @@ def _refuse(data: bytes, exact: bool) -> NoReturn:
             Reason.MALFORMED_JSON, "the readers do not agree on the text", pointer="", offset=0
         )
     raise found
+
+
+def _refuse_unsearched(data: bytes, exact: bool) -> NoReturn:
+    """Refuses with the code alone, as far as one pass of the standard library's reader tells it."""
+    code, offset = Reason.MALFORMED_JSON, None
+    try:
+        text = data.decode("utf-8")
+        json.loads(text, **_hooks(exact))
+        # That reader takes what is deep, and halves of surrogate pairs; the fast one does not.
+        code = Reason.NESTING_TOO_DEEP if _depth(data) > MAX_DEPTH else Reason.LONE_SURROGATE
+    except UnicodeDecodeError as fault:
+        code, offset = Reason.NOT_UTF8, fault.start
+    except (NumberRefused, _Refused) as fault:
+        code = fault.code
+    except RecursionError:
+        code = Reason.NESTING_TOO_DEEP
+    except ValueError:
+        code = Reason.NOT_UTF8 if data.startswith(b"\xef\xbb\xbf") else code
+    raise InputError(code, offset=offset, hint="its place was not looked for in so long a text")
 
 
 def _openings(written: bytes) -> int:
@@ -165,45 +192,51 @@ def _mixes_planes(written: bytes) -> bool:
     )
 
 
-def _read_carefully(data: bytes, exact: bool) -> Parsed:
+def _read_carefully(data: bytes, exact: bool, refuse: Callable[[bytes, bool], NoReturn]) -> Parsed:
     """Reads any other spelling of a text that orjson takes and that is not too deep."""
-    plain = True
-
-    def fraction(token: str) -> int | float:
-        nonlocal plain
-        number = read_fraction(token, exact)
-        if plain and type(number) is float and not is_plain(number):
-            plain = False
-        return number
-
+    fractions: list[int | float] = []
     try:
-        value = json.loads(
-            data.decode("utf-8"),
-            object_pairs_hook=_members,
-            parse_float=fraction,
-            parse_int=read_integer,
-            parse_constant=_constant,
-        )
+        value = json.loads(data.decode("utf-8"), **_hooks(exact, fractions))
     except (NumberRefused, _Refused, ValueError):
-        _refuse(data, exact)
+        refuse(data, exact)
     except RecursionError:
         # The text is not too deep; the caller's own stack leaves no room for it.
         raise InputError(
             Reason.NESTING_TOO_DEEP, "the call stack leaves no room to read this", pointer=""
         ) from None
-    if plain:
+    if all(type(number) is int or is_plain(number) for number in fractions):
         written = orjson.dumps(value, option=FAST_OPTIONS)
         if not _mixes_planes(written) or not any_names_differ_in_order(value):
             return Parsed(value, written == data, True)
     return Parsed(value, write(value) == data, False)
 
 
+def _hooks(exact: bool, fractions: list[int | float] | None = None) -> dict[str, Any]:
+    """What the standard library's reader asks at members, numbers and other words.
+
+    Every number that had a fraction or an exponent is added to ``fractions``.
+    """
+
+    def fraction(token: str) -> int | float:
+        number = read_fraction(token, exact)
+        if fractions is not None:
+            fractions.append(number)
+        return number
+
+    return {
+        "object_pairs_hook": _members,
+        "parse_float": fraction,
+        "parse_int": read_integer,
+        "parse_constant": _constant,
+    }
+
+
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise _Refused
+        raise _Refused(Reason.DUPLICATE_MEMBER)
     return members
 
 
 def _constant(_: str) -> NoReturn:
-    raise _Refused
+    raise _Refused(Reason.MALFORMED_JSON)

@@ -1,5 +1,6 @@
 """What each envelope means: the built-in profiles, and the words that a profile is made of."""
 
+from taskseal.profiles.a2a import AGENT_CARD
 from taskseal.profiles.acceptance import ACCEPTANCE
 from taskseal.profiles.aisa import AISA_MESSAGE
 from taskseal.profiles.base import AisaIdentity, Binding, Check, Context, Facts, Profile
@@ -16,6 +17,7 @@ from taskseal.profiles.orbiplex import ORBIPLEX_TURN_REQUEST
 
 __all__ = [
     "ACCEPTANCE",
+    "AGENT_CARD",
     "AISA_MESSAGE",
     "BUILT_IN",
     "DHARMA_ACTION_DECISION",

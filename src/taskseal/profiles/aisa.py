@@ -134,7 +134,8 @@ def advance(envelope: Envelope) -> tuple[str, int] | None:
         return None
     task = envelope.get("recipient_task_id")
     scope = f"fence:case:{envelope['case_id']}" if task is None else f"fence:task:{task}"
-    return scope, envelope["payload"]["fence_epoch"]
+    epoch: int = envelope["payload"]["fence_epoch"]
+    return scope, epoch
 
 
 AISA_MESSAGE = Profile(

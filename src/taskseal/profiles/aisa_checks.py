@@ -174,6 +174,15 @@ def _dead_end(payload: dict[str, Any]) -> Iterator[Check]:
     yield _counts(payload, ("minutes_used",), "/payload")
 
 
+def _cancel(payload: dict[str, Any]) -> Iterator[Check]:
+    # A double from 10^21 on counts as an integer in JSON Schema; no counter can follow it.
+    if type(payload["fence_epoch"]) is not int:
+        detail = "the epoch is larger than any counter"
+        yield failed("counts", Reason.SEMANTIC_INVALID, detail, "/payload/fence_epoch")
+    else:
+        yield _COUNTS
+
+
 _OF_KIND: dict[str, Callable[[dict[str, Any]], Iterator[Check]]] = {
     "Question": _question,
     "Result": _result,
@@ -182,4 +191,5 @@ _OF_KIND: dict[str, Callable[[dict[str, Any]], Iterator[Check]]] = {
     "Answer": _answer,
     "ConsultReply": _consult_reply,
     "DeadEnd": _dead_end,
+    "Cancel": _cancel,
 }

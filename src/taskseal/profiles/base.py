@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from taskseal.canon.pointer import MISSING, resolve
+from taskseal.canon.pointer import resolve, split
 from taskseal.errors import Reason
 from taskseal.profiles.schema import Schema
 from taskseal.validity import MAX_LIFETIME, Instant
+from taskseal.wire.forms import FORMS
 
 Result = Literal["passed", "failed", "skipped"]
 Kind = Literal["bytes", "text", "json", "nfc-json", "directory", "skill", "bundle"]
@@ -37,14 +38,14 @@ class Check(NamedTuple):
     pointer: str | None = None
 
 
-def passed(check: str) -> Check:
+def passed(check: str, pointer: str | None = None) -> Check:
     """``check`` held."""
-    return Check(check, "passed")
+    return Check(check, "passed", None, "", pointer)
 
 
-def skipped(check: str, why: str) -> Check:
+def skipped(check: str, why: str, pointer: str | None = None) -> Check:
     """``check`` could not be made; ``why`` says what was not supplied."""
-    return Check(check, "skipped", None, why)
+    return Check(check, "skipped", None, why, pointer)
 
 
 def failed(check: str, reason: Reason, detail: str, pointer: str | None) -> Check:
@@ -65,8 +66,11 @@ class Context:
     dharma: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+NO_CONTEXT = Context()
+"""Nothing is known beside the message."""
+
+
+class Facts(NamedTuple):
     """What a profile's checks may look at.
 
     ``now`` is in nanoseconds since 1970. ``signing`` is true when the sender's own tool asks.
@@ -75,7 +79,7 @@ class Facts:
 
     envelope: Envelope
     now: Instant
-    context: Context = field(default_factory=Context)
+    context: Context = NO_CONTEXT
     signing: bool = False
     fence_in_ledger: bool = False
     allow_truncated: bool = False
@@ -147,6 +151,9 @@ class Profile:
     ``signed`` is the part that an embedded signature covers, where it is not all but the
     signature. ``forms`` are the only forms that a signature may have; None leaves them to policy.
     ``decision`` is where an action decision stands, ``""`` when the document is one.
+    ``tag`` is its own system's name for the kind of document, where signatures name that.
+    ``covered`` gives, by the name of the rule, what a signature may cover where that is not the
+    document as it is. ``timeless`` marks a document that may go without any times.
     """
 
     id: str
@@ -161,6 +168,9 @@ class Profile:
     signed: str | None = None
     forms: tuple[str, ...] | None = None
     decision: str | None = None
+    tag: str | None = None
+    covered: Callable[[Envelope], Iterable[tuple[str, dict[str, Any]]]] | None = None
+    timeless: bool = False
     key_version: tuple[str, ...] = ()
     fixed_key_version: str | None = None
     algorithm: str | None = None
@@ -195,15 +205,23 @@ class Profile:
     @property
     def form(self) -> str:
         """The form that the profile is signed in unless another is asked for."""
-        if self.forms == ():
-            return "digest"
+        if self.forms is not None:
+            return self.forms[0] if self.forms else "digest"
         return "jws" if self.signature is None else "embedded"
 
     def has_form(self, form: str) -> bool:
         """Whether a signature may have ``form`` at all, whatever a policy says."""
         if self.forms is not None:
             return form in self.forms
-        return form != "embedded" or self.signature is not None
+        known = FORMS.get(form)
+        if known is None or known.place != "inside":
+            return known is not None
+        return form == "embedded" and self.signature is not None
+
+    @property
+    def domain(self) -> str:
+        """What tells it apart from all others where a signature names no media type."""
+        return self.tag or self.id
 
     @property
     def bare(self) -> bool:
@@ -214,8 +232,16 @@ class Profile:
 def by_constant(pointer: str, constant: str) -> Callable[[Any], bool]:
     """Recognises an envelope by one constant member."""
 
+    names = split(pointer)
+    if len(names) == 1:
+        (name,) = names
+
+        def recognise_member(value: Any) -> bool:
+            return type(value) is dict and value.get(name) == constant
+
+        return recognise_member
+
     def recognise(value: Any) -> bool:
-        found = resolve(value, pointer)
-        return found is not MISSING and type(found) is str and found == constant
+        return resolve(value, pointer) == constant
 
     return recognise

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from taskseal.errors import InputError, Reason
+from taskseal.profiles.a2a import AGENT_CARD
 from taskseal.profiles.acceptance import ACCEPTANCE
 from taskseal.profiles.aisa import AISA_MESSAGE
 from taskseal.profiles.base import Profile
@@ -24,6 +25,7 @@ BUILT_IN: Mapping[str, Profile] = MappingProxyType(
             DHARMA_ACTION_DECISION,
             DHARMA_TASK_ACTION,
             ACCEPTANCE,
+            AGENT_CARD,
         )
     }
 )

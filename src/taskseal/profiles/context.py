@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from taskseal.errors import MaterialError, Reason
-from taskseal.profiles.base import Context
+from taskseal.profiles.base import NO_CONTEXT, Context
 from taskseal.profiles.schema import Schema
 
 CONTEXT_SCHEMA = Schema.named("taskseal.context.v1")
-_NOTHING = Context()
 
 
 def read_context(value: Mapping[str, Any] | None) -> Context:
@@ -23,7 +22,7 @@ def read_context(value: Mapping[str, Any] | None) -> Context:
         MaterialError: ``context_malformed`` with the pointer of the member at fault.
     """
     if value is None:
-        return _NOTHING
+        return NO_CONTEXT
     fault = CONTEXT_SCHEMA.fault(value)
     if fault is not None:
         raise MaterialError(Reason.CONTEXT_MALFORMED, fault.detail, pointer=fault.pointer)

@@ -9,7 +9,6 @@ Source: SPEC section 5.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Literal
@@ -20,16 +19,14 @@ from taskseal.keys.entry import is_profile_id
 from taskseal.keys.shape import Shape
 from taskseal.profiles.aisa import TYPES
 from taskseal.profiles.base import Binding, Kind, Profile, by_constant
+from taskseal.profiles.roles import Roles, is_reserved, keep_apart, unmarked
 from taskseal.profiles.schema import Schema
-from taskseal.validity import MAX_LIFETIME, read_duration
+from taskseal.validity import MAX_LIFETIME
 
 DEFAULT_SIZE = 1024 * 1024
 """The size limit of a custom profile that states none, in bytes."""
 LARGEST_SIZE = 64 * 1024 * 1024
 
-# The marks of what is signed bare elsewhere: a custom embedded profile must not carry them, or
-# its key's signatures would pass for the other's (SPEC section 4.7).
-_RESERVED = re.compile(r"(dharma\.|taskseal\.|agent\.external-runtime\.).*")
 _RESERVED_ID = re.compile(r"(dharma|aisa|orbiplex|taskseal|a2a)\..*")
 
 _MEMBERS = (
@@ -73,10 +70,7 @@ def custom_profile(
         MaterialError: ``profile_malformed`` with the pointer of the member at fault.
     """
     shape = Shape(source, Reason.PROFILE_MALFORMED)
-    try:
-        value = tomllib.loads(text.decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as fault:
-        raise shape.fault("", f"it is not TOML: {fault}") from None
+    value = shape.toml(text)
     shape.members(value, "", ("id",), _MEMBERS)
     return _Reader(shape, value, read_schema).profile()
 
@@ -98,6 +92,10 @@ class _Reader:
         versions, fixed = self._key_version(signature)
         replay, scope = self._replay()
         issued, expires, max_age = self._times(signature)
+        ids = tuple(pointer for _, pointer in replay)
+        keep_apart(
+            self.shape, Roles(signature, versions, ids, scope, issued, expires, discriminator)
+        )
         title = self.shape.text(value.get("title", value["id"]), "/title", 200)
         fills: dict[str, Literal["now", "expiry", "nonce", "key_version"]] = {}
         if issued is not None:
@@ -109,7 +107,7 @@ class _Reader:
         return Profile(
             id=self._id(),
             title=title,
-            recognise=_unmarked if discriminator is None else by_constant(*discriminator),
+            recognise=unmarked if discriminator is None else by_constant(*discriminator),
             detect=discriminator is not None,
             discriminator=discriminator,
             schema=self._schema(),
@@ -166,9 +164,7 @@ class _Reader:
         shape.members(found, where, ("pointer", "constant"))
         pointer = self._as_pointer(found["pointer"], where + "/pointer")
         constant = shape.text(found["constant"], where + "/constant", 200)
-        taken = (pointer == "/schema" and _RESERVED.fullmatch(constant)) or (
-            pointer == "/type" and constant in TYPES
-        )
+        taken = is_reserved(constant) or (pointer == "/type" and constant in TYPES)
         if taken and embedded:
             raise shape.fault(
                 where, f"{constant} marks another kind of document", "choose a constant of your own"
@@ -194,9 +190,7 @@ class _Reader:
         return "rfc8785"
 
     def _signature(self) -> str | None:
-        detached = self.value.get("detached", False)
-        if type(detached) is not bool:
-            raise self.shape.fault("/detached", "true or false belongs here")
+        detached = self.shape.flag(self.value.get("detached", False), "/detached")
         pointer = self._pointer("signature")
         if detached == (pointer is not None):
             raise self.shape.fault(
@@ -262,13 +256,7 @@ class _Reader:
     def _duration(self, name: str, default: int | None) -> int | None:
         if name not in self.value:
             return default
-        found = self.value[name]
-        span = read_duration(f"{found}s" if type(found) is int else found)
-        if span is None:
-            raise self.shape.fault(
-                "/" + name, "a span belongs here", 'write it as "90s", "24h" or whole seconds'
-            )
-        return span
+        return self.shape.span(self.value[name], "/" + name)
 
     def _digests(self) -> tuple[Binding, ...]:
         found = self.value.get("digests", [])
@@ -299,11 +287,6 @@ class _Reader:
                 self._as_pointer(table["size"], where + "/size") if "size" in table else None
             ),
         )
-
-
-def _unmarked(value: Any) -> bool:
-    """A document that no discriminator claims for another kind."""
-    return type(value) is dict and "schema" not in value and "type" not in value
 
 
 def _bindings(bindings: tuple[Binding, ...], envelope: Mapping[str, Any]) -> tuple[Binding, ...]:

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, Literal
 
 from taskseal.canon.digest import Digest, nfc
 from taskseal.canon.directory import dharma_directory_hash, hash_directory
-from taskseal.canon.files import Hashed, hash_file, read_stream
+from taskseal.canon.files import Hashed, hash_file, is_folder, read_stream
 from taskseal.canon.jcs import canonicalise
 from taskseal.canon.pointer import MISSING, resolve
 from taskseal.canon.strictjson import parse
@@ -40,7 +40,11 @@ def measure(binding: Binding, envelope: Envelope, source: Source | None) -> Hash
         return None if value is MISSING else _inline(binding, value)
     if source is None:
         return None
-    if binding.kind in ("directory", "skill"):
+    folder = binding.kind in ("directory", "skill")
+    if isinstance(source, os.PathLike) and is_folder(source) is (not folder):
+        # Which artefact is what kind is the message's word, so that this is the message's fault.
+        raise _not_of_its_kind(binding, "it is a file" if folder else "it is a folder")
+    if folder:
         return _directory(binding, source)
     if binding.kind in ("bytes", "text"):
         return _hash(source)
@@ -81,17 +85,21 @@ def _hash(source: Source) -> Hashed:
         return Hashed(Digest.of(source), len(source))
     if isinstance(source, os.PathLike):
         return hash_file(source)
+    return read_stream(_rewound(source))
+
+
+def _rewound(stream: BinaryIO) -> BinaryIO:
     # One artefact may be bound at two places; each reading starts at its beginning.
-    if source.seekable():
-        source.seek(0)
-    return read_stream(source)
+    if stream.seekable():
+        stream.seek(0)
+    return stream
 
 
 def _parsed(binding: Binding, source: Source) -> Any:
     if isinstance(source, os.PathLike):
         data = read_file(source, MAX_MATERIAL)
     else:
-        data = source if isinstance(source, bytes) else source.read(MAX_MATERIAL)
+        data = source if isinstance(source, bytes) else _rewound(source).read(MAX_MATERIAL)
     try:
         return parse(data).value
     except InputError as fault:

@@ -160,6 +160,7 @@ ORBIPLEX_TURN_REQUEST = Profile(
     recognise=by_constant("/schema", "agent.external-runtime.turn-request.v1"),
     discriminator=("/schema", "agent.external-runtime.turn-request.v1"),
     schema=Schema.named("orbiplex.turn-request.v1"),
+    tag="agent.external-runtime.turn-request.v1",
     replay=(("idempotency/key", "/idempotency~1key"),),
     scope="/agent~1id",
     issued="/admitted~1at",

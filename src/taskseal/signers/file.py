@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from taskseal.keys.algorithms import Algorithm
 from taskseal.keys.entry import KeyEntry, Scalar, freeze_bind
 from taskseal.keys.private import KeySigner, PrivateKey
 from taskseal.keys.version import check_name, check_new_key_version
@@ -22,6 +23,7 @@ def signer_from_seed(
     key_version: str,
     profiles: Iterable[str],
     *,
+    algorithm: Algorithm = Algorithm.ED25519,
     issuer: str = "local",
     not_before: Instant = _ALWAYS[0],
     sign_until: Instant = _ALWAYS[1],
@@ -29,12 +31,13 @@ def signer_from_seed(
     principal: str | None = None,
     bind: Mapping[str, Iterable[Scalar]] | None = None,
 ) -> KeySigner:
-    """A signer for an Ed25519 key that the caller holds already.
+    """A signer for a key that the caller holds already.
 
     Args:
-        seed: the 32 bytes of the private half.
+        seed: the 32 bytes of the private half: the seed, or P-256's scalar.
         key_version: the name that messages will give the key.
         profiles: what it may sign.
+        algorithm: whose key it is.
         issuer: whose key it is.
         not_before: its first instant; by default it always stands.
         sign_until: the first instant at which it signs no more.
@@ -44,10 +47,10 @@ def signer_from_seed(
         bind: pointer → values that it may put there.
 
     Raises:
-        MaterialError: ``key_malformed`` when the seed is not 32 bytes.
+        MaterialError: ``key_malformed`` when the seed is not 32 bytes, or no scalar of P-256.
         InputError: ``usage`` when the key version or the issuer is not one for a new key.
     """
-    key = PrivateKey(seed)
+    key = PrivateKey(seed, algorithm)
     entry = KeyEntry(
         issuer=check_name(issuer, "issuer"),
         key_version=check_new_key_version(key_version),

@@ -2,25 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, NoReturn
 
 from taskseal.canon.digest import Digest
+from taskseal.canon.files import Hashed
 from taskseal.canon.jcs import encode
 from taskseal.canon.pointer import MISSING, resolve
 from taskseal.errors import Reason
 from taskseal.keys.entry import KeyEntry
 from taskseal.keys.trust import Trust
 from taskseal.ledger.base import ReplayId
-from taskseal.profiles.base import AisaIdentity, Binding, Check, Context, Facts, Profile, failed
+from taskseal.profiles.base import (
+    NO_CONTEXT,
+    AisaIdentity,
+    Binding,
+    Check,
+    Context,
+    Facts,
+    Profile,
+    failed,
+    skipped,
+)
 from taskseal.profiles.material import Source
 from taskseal.validity import Instant
 from taskseal.verify.policy import Identity, Policy
 from taskseal.verify.result import Accepted, Refused, SignerInfo
+from taskseal.verify.revocation import Evidence
+from taskseal.wire.base import Received
 from taskseal.wire.embedded import without
 from taskseal.wire.jws import Jws
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Proof:
+    """A signature that holds, and the key that it is of; an embedded one says nothing itself."""
+
+    entry: KeyEntry
+    seal: Received | None = None
+
+    @property
+    def issued(self) -> Instant | None:
+        """When the signature says that it was made."""
+        return None if self.seal is None else self.seal.issued
 
 
 @dataclass(slots=True)
@@ -29,27 +55,35 @@ class Examination:
 
     ``envelope`` is the value exactly as parsed, ``plain`` says that the fast writer may write
     it, ``received`` is the text when that is its canonical form already. ``signed`` is the
-    canonical envelope without an embedded signature: what the digest covers. ``outcome`` is what
-    an action decision says, once all else in it has held, and ``authorised`` what follows.
+    canonical envelope without an embedded signature: what the digest covers. ``seals`` are the
+    signatures as received and ``proofs`` those that count, by issuer and key version; ``entry``
+    and ``jws`` are the first one's. ``outcome`` is what an action decision says, once all else in
+    it has held, and ``authorised`` what follows.
     """
 
     trust: Trust
     policy: Policy
     identity: Identity | None
     now: Instant
-    context: Context = field(default_factory=Context)
+    context: Context = NO_CONTEXT
     artefacts: Mapping[str, Source] = field(default_factory=dict)
+    evidence: tuple[Evidence, ...] = ()
     fence_in_ledger: bool = False
     signing: bool = False
     checks: list[Check] = field(default_factory=list)
     profile: Profile | None = None
-    envelope: dict[str, Any] = field(default_factory=dict)
+    kind: Profile = field(init=False)
+    envelope: dict[str, Any] = field(init=False)
     plain: bool = False
     received: bytes | None = None
     form: str | None = None
+    seals: tuple[Received, ...] = ()
+    proofs: tuple[Proof, ...] = ()
+    issuers: tuple[str, ...] = ()
     jws: Jws | None = None
     entry: KeyEntry | None = None
     bindings: tuple[Binding, ...] = ()
+    measured: dict[tuple[str, str, str], Hashed | None] = field(default_factory=dict)
     signature: bytes = b""
     signed: bytes = b""
     canonical: str = "rfc8785"
@@ -66,7 +100,7 @@ class Examination:
             Refused: when ``check`` failed.
         """
         self.checks.append(check)
-        if check.result == "failed":
+        if check.reason is not None:
             raise self._refused(check)
 
     def add_all(self, checks: Iterable[Check]) -> None:
@@ -86,11 +120,63 @@ class Examination:
         self.checks.append(line)
         raise self._refused(line)
 
+    def narrow(self, judge: Callable[[Proof], Check]) -> None:
+        """Keeps the signatures that ``judge`` passes, and notes how the check went.
+
+        Raises:
+            Refused: for the first that failed, when too few are left.
+        """
+        if len(self.standing) == 1:
+            self.add(judge(self.proofs[0]))
+            return
+        lines = [(proof, judge(proof)) for proof in self.standing]
+        kept = [(proof, line) for proof, line in lines if line.result != "failed"]
+        if len(kept) < len(lines):
+            spoilt = [line for _, line in lines if line.result == "failed"]
+            if self.signed_by(proof for proof, _ in kept) < self.threshold:
+                self.add(spoilt[0])
+            for line in spoilt:
+                self.set_aside(line.reason, line.detail, line.pointer)
+            self.keep(proof for proof, _ in kept)
+        self.add(kept[0][1])
+
+    def keep(self, proofs: Iterable[Proof]) -> None:
+        """Lets these signatures count and no other, in an order that is not the sender's choice."""
+        self.proofs = tuple(
+            sorted(proofs, key=lambda each: (each.entry.issuer, each.entry.key_version))
+        )
+        self.entry = self.proofs[0].entry
+        headed = [each.seal.jws for each in self.proofs if each.seal and each.seal.jws]
+        # The one that may live longest: how long a ledger must know of the message.
+        self.jws = max(headed, key=lambda jws: jws.header.iat or 0, default=None)
+
+    def set_aside(self, reason: Reason | None, detail: str, pointer: str | None) -> None:
+        """Notes that one signature among several does not count, and why."""
+        said = f"{reason}: {detail}" if detail else str(reason)
+        self.checks.append(skipped("co-signature", said, pointer))
+
     @property
-    def kind(self) -> Profile:
-        """The profile, known from the first step on."""
-        assert self.profile is not None
-        return self.profile
+    def standing(self) -> tuple[Proof, ...]:
+        """The signatures that count."""
+        if not self.proofs:
+            assert self.entry is not None
+            self.proofs = (Proof(self.entry),)
+        return self.proofs
+
+    @property
+    def threshold(self) -> int:
+        """How many distinct keys must have signed."""
+        return max(1, self.policy.threshold)
+
+    @staticmethod
+    def signed_by(proofs: Iterable[Proof]) -> int:
+        """How many distinct keys ``proofs`` are of, whatever their versions are called."""
+        return len({each.entry.key.thumbprint for each in proofs if each.entry.key is not None})
+
+    def take(self, profile: Profile) -> Profile:
+        """Settles what the message is; from here on ``kind`` is known."""
+        self.profile = self.kind = profile
+        return profile
 
     @property
     def claims(self) -> Mapping[str, Any]:
@@ -99,25 +185,45 @@ class Examination:
         part = self.envelope if pointer is None else resolve(self.envelope, pointer)
         return part if isinstance(part, dict) else {}
 
-    @property
+    def find_key(self, version: str, issuer: str | None = None) -> KeyEntry | Reason:
+        """The trusted key of that version, as :meth:`Trust.find`; an unknown one is looked up
+        once more where a trust store may have changed."""
+        found = self.trust.find(version, issuer)
+        if found is Reason.UNKNOWN_KEY:
+            self.trust = self.trust.after_miss()
+            found = self.trust.find(version, issuer)
+        return found
+
+    def find_holder(self, fits: Callable[[str, bytes], bool]) -> KeyEntry | Reason:
+        """The one trusted key whose algorithm and bytes ``fits`` takes; as :meth:`find_key`."""
+        for trust in (self.trust, None):
+            self.trust = trust or self.trust.after_miss()
+            found = [
+                entry
+                for entry in self.trust.entries()
+                if entry.key is not None and fits(entry.key.algorithm, entry.key.raw)
+            ]
+            if found:
+                return found[0] if len(found) == 1 else Reason.AMBIGUOUS_KEY
+        return Reason.UNKNOWN_KEY
+
     def facts(self) -> Facts:
         """What the profile's checks may look at."""
         return Facts(
-            envelope=self.envelope,
-            now=self.now,
-            context=self.context,
-            signing=self.signing,
-            fence_in_ledger=self.fence_in_ledger,
-            allow_truncated=self.policy.allow_truncated,
+            self.envelope,
+            self.now,
+            self.context,
+            self.signing,
+            self.fence_in_ledger,
+            self.policy.takes_truncated(self.kind),
         )
 
     @property
     def signer(self) -> SignerInfo | None:
         """Who signed, once that is proven."""
-        entry = self.entry
-        if not self.authentic or entry is None or entry.key is None:
+        if not self.authentic or self.entry is None:
             return None
-        return SignerInfo(entry.issuer, entry.key_version, entry.principal, entry.key.thumbprint)
+        return signer_info(self.entry)
 
     @property
     def digest(self) -> Digest | None:
@@ -139,13 +245,16 @@ class Examination:
     def replay_ids(self, issuer: str | None = None) -> tuple[ReplayId, ...] | None:
         """The ids under which a ledger remembers the message (SPEC sections 0 and 8).
 
-        ``issuer`` is the signer's, unless somebody else has proven who signed. None when an id is
-        missing, which only a schema can rule out.
+        ``issuer`` is the signer's, unless somebody else has proven who signed. What several
+        issuers have signed has the ids of each: taking a signature away makes no new message.
+        None when an id is missing, which only a schema can rule out.
         """
         kind = self.kind
-        if issuer is None:
+        if issuer is not None:
+            issuers: tuple[str, ...] = (issuer,)
+        else:
             assert self.entry is not None
-            issuer = self.entry.issuer
+            issuers = self.issuers or (self.entry.issuer,)
         within = None if kind.scope is None else resolve(self.envelope, kind.scope)
         ids = []
         for name, pointer in kind.replay:
@@ -154,9 +263,10 @@ class Examination:
                 return None
             if name in kind.fold and type(value) is str:
                 value = value.lower()
-            # In a spelling that no other names share.
-            scope = encode([kind.id, issuer, within, name], plain=False).decode()
-            ids.append(ReplayId(scope, encode(value, plain=False).decode()))
+            for each in issuers:
+                # In a spelling that no other names share.
+                scope = encode([kind.id, each, within, name], plain=False).decode()
+                ids.append(ReplayId(scope, encode(value, plain=False).decode()))
         return tuple(ids)
 
     def accepted(self, replay_ids: tuple[ReplayId, ...] = ()) -> Accepted:
@@ -175,6 +285,11 @@ class Examination:
             checks=tuple(self.checks),
             replay_ids=replay_ids,
             authorised=self.authorised,
+            signers=(
+                (signer,)
+                if len(self.standing) == 1
+                else tuple(signer_info(proof.entry) for proof in self.standing)
+            ),
             _value=self.envelope,
         )
 
@@ -200,4 +315,10 @@ class Examination:
         me: AisaIdentity | None = None if self.identity is None else self.identity.aisa
         if not self.authentic or self.profile is None or me is None:
             return None
-        return self.profile.answer(self.facts, reason, me)
+        return self.profile.answer(self.facts(), reason, me)
+
+
+def signer_info(entry: KeyEntry) -> SignerInfo:
+    """Whose key it is, as a verdict says it."""
+    assert entry.key is not None
+    return SignerInfo(entry.issuer, entry.key_version, entry.principal, entry.key.thumbprint)

@@ -7,36 +7,38 @@ Source: SPEC section 7, order of checks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 from taskseal.canon.dharma import portability
 from taskseal.canon.jcs import encode
-from taskseal.canon.pointer import resolve
+from taskseal.canon.pointer import MISSING, resolve
 from taskseal.canon.strictjson import Parsed, parse
-from taskseal.errors import InputError, Reason
-from taskseal.keys.algorithms import Algorithm, scheme
+from taskseal.errors import Reason
+from taskseal.keys.algorithms import scheme
 from taskseal.keys.entry import KeyEntry
 from taskseal.profiles.base import Profile, passed
+from taskseal.verify.algorithm import algorithm_fault
 from taskseal.verify.examination import Examination
 from taskseal.verify.receipt import check_alone
+from taskseal.verify.revocation import asks_when
+from taskseal.verify.seals import check_enough, guarded, prove
 from taskseal.verify.standing import key_fault
-from taskseal.wire.embedded import read_signature, without
-from taskseal.wire.jws import (
-    Jws,
-    is_flattened,
-    payload_bytes,
-    read_detached,
-    read_flattened,
-)
+from taskseal.wire.base import MAX_SEALS, Sealed
+from taskseal.wire.embedded import cut_out, read_signature, without
+from taskseal.wire.forms import FORMS, around, read_around, read_beside
 
 _SIZE, _TEXT, _PROFILE, _FORM = map(passed, ("size", "text", "profile", "form"))
 _HEADER, _KEY, _SIGNATURE = map(passed, ("header", "key", "signature"))
 
-T = TypeVar("T")
+# Bytes that are read without asking first how much any profile takes; its own limit comes after.
+_SMALL = 64 * 1024
 
-# A blob spells its payload in base64url and carries a header beside it.
-_BLOB_OVERHEAD = 16 * 1024
+# How long a text is searched for the place of its fault, in bytes; a longer one gets its code.
+_SEARCHED = 256 * 1024
+
+# A blob spells its payload in base64 and carries headers and signatures beside it.
+_BLOB_OVERHEAD = 16 * 1024 * MAX_SEALS
 
 
 def authenticate(
@@ -52,13 +54,17 @@ def authenticate(
         Refused: at the first step that does not hold.
     """
     open_message(exam, data, profiles, named, signature)
+    form = FORMS[exam.form or ""]
     if exam.kind.decision == "":
         check_alone(exam)
-        return
-    version, issuer, alg = _claimed_key(exam)
-    entry = _find_key(exam, version, issuer)
-    _check_key(exam, entry, alg)
-    _check_signature(exam, entry)
+        check_enough(exam)
+    elif form.name == "embedded":
+        _prove_embedded(exam)
+    else:
+        if form.read is not None and form.place == "inside":
+            read = form.read
+            _carry(exam, guarded(exam, "header", lambda: read(exam.envelope)))
+        prove(exam, form)
 
 
 def open_message(
@@ -73,18 +79,21 @@ def open_message(
     Raises:
         Refused: it cannot be read.
     """
-    at_hand = (named,) if named is not None else tuple(profiles.values())
-    largest = max((profile.size_limit for profile in at_hand), default=0)
-    blob_limit = largest * 4 // 3 + _BLOB_OVERHEAD
-    if len(data) > (largest if signature is not None else blob_limit):
-        exam.fail("size", Reason.TOO_LARGE, f"{len(data)} bytes, at most {largest}")
+    if len(data) > _SMALL:
+        at_hand = (named,) if named is not None else profiles.values()
+        largest = max((profile.size_limit for profile in at_hand), default=0)
+        blob_limit = largest * 4 // 3 + _BLOB_OVERHEAD
+        if len(data) > (largest if signature is not None else blob_limit):
+            exam.fail("size", Reason.TOO_LARGE, f"{len(data)} bytes, at most {largest}")
     parsed = _parse(exam, data)
-    if signature is None and is_flattened(parsed.value):
-        exam.form = "jws"
-        exam.jws = jws = _guarded(exam, "header", lambda: read_flattened(parsed.value))
-        data = _guarded(exam, "header", lambda: payload_bytes(jws))
+    wrapping = around(parsed.value) if signature is None else None
+    if wrapping is not None:
+        exam.form = wrapping.name
+        sealed = guarded(exam, "header", lambda: read_around(wrapping, parsed.value))
+        _carry(exam, sealed)
+        data = sealed.payload or b""
         parsed = _parse(exam, data)
-    exam.profile = kind = recognise(exam, parsed.value, profiles, named)
+    kind = exam.take(recognise(exam, parsed.value, profiles, named))
     if len(data) > kind.size_limit:
         exam.fail("size", Reason.TOO_LARGE, f"{len(data)} bytes, at most {kind.size_limit}")
     exam.add(_SIZE)
@@ -92,30 +101,27 @@ def open_message(
     exam.add(_PROFILE)
     exam.envelope, exam.plain = parsed.value, parsed.plain
     exam.received = data if parsed.canonical else None
-    if exam.jws is None and signature is not None:
-        exam.form = "jws-detached"
-        exam.jws = _guarded(exam, "header", lambda: read_detached(signature))
-    elif exam.jws is None and kind.signature is not None:
-        exam.form = "embedded"
-    elif exam.jws is None:
-        exam.fail("form", Reason.SIGNATURE_MISSING)
+    if signature is not None:
+        beside, sealed = guarded(exam, "header", lambda: read_beside(signature))
+        exam.form = beside.name
+        _carry(exam, sealed)
+    elif wrapping is None:
+        if kind.form not in FORMS or FORMS[kind.form].place != "inside":
+            exam.fail("form", Reason.SIGNATURE_MISSING)
+        exam.form = kind.form
     form = exam.form or ""
     if not exam.policy.takes(kind, form):
         exam.fail("form", Reason.FORM_NOT_ALLOWED, f"{form} is not taken for {kind.id}")
     exam.add(_FORM)
 
 
+def _carry(exam: Examination, sealed: Sealed) -> None:
+    exam.seals = sealed.seals
+    exam.jws = sealed.seals[0].jws if len(sealed.seals) == 1 else None
+
+
 def _parse(exam: Examination, data: bytes) -> Parsed:
-    return _guarded(exam, "text", lambda: parse(data))
-
-
-def _guarded(exam: Examination, check: str, read: Callable[[], T]) -> T:
-    """What ``read`` gives; its :class:`InputError` is the message's fault and refuses it."""
-    try:
-        return read()
-    except InputError as fault:
-        at = "" if fault.offset is None else f" (byte {fault.offset})"
-        exam.fail(check, fault.code, f"{fault.detail}{at}", fault.pointer)
+    return guarded(exam, "text", lambda: parse(data, search=_SEARCHED))
 
 
 def recognise(
@@ -123,14 +129,17 @@ def recognise(
 ) -> Profile:
     """The profile of a document: the named one if it fits, else the one that recognises it."""
     if named is None:
+        shaped = None
         for profile in profiles.values():
             if profile.detect and profile.recognise(value):
-                return profile
-        exam.fail("profile", Reason.UNKNOWN_PROFILE)
+                if profile.discriminator is not None:
+                    return profile
+                shaped = shaped or profile  # a constant says more than a shape
+        return shaped or exam.fail("profile", Reason.UNKNOWN_PROFILE)
     if type(value) is not dict:
         exam.fail("profile", named.schema_reason, "the document is not an object", "")
     if not named.recognise(value) and (named.discriminator is not None or not named.detect):
-        exam.profile = named
+        exam.take(named)
         pointer, what = foreign(named, value)
         exam.fail("profile", Reason.SCHEMA_INVALID, what, pointer)
     return named
@@ -145,26 +154,36 @@ def foreign(profile: Profile, value: Mapping[str, Any]) -> tuple[str, str]:
     return "/" + member, f"a document of {profile.id} has no {member}: it is another kind"
 
 
-def _claimed_key(exam: Examination) -> tuple[str, str | None, str | None]:
-    """The key version, issuer and algorithm that the message names."""
-    kind, jws = exam.kind, exam.jws
-    if jws is None:
-        assert kind.signature is not None
-        pointer = kind.signature
-        exam.signature = _guarded(exam, "header", lambda: read_signature(exam.envelope, pointer))
-        version, issuer = _embedded_version(exam), None
-        alg = _embedded_algorithm(exam)
-    else:
-        header = jws.header
-        if header.typ != kind.typ:
-            exam.fail("header", Reason.WRONG_TYP, f"typ is not {kind.typ!r}", "/protected")
-        exam.signature, version, issuer, alg = jws.signature, header.kid, header.iss, header.alg
-    version = version or exam.policy.unversioned_key
+def _prove_embedded(exam: Examination) -> None:
+    """Proves who made the signature that stands where the profile says."""
+    version, alg = _claimed_key(exam)
+    entry = _find_key(exam, version)
+    _check_key(exam, entry, alg)
+    _check_signature(exam, entry)
+    check_enough(exam)
+    exam.authentic = True
+    exam.add(_SIGNATURE)
+
+
+def _claimed_key(exam: Examination) -> tuple[str, str | None]:
+    """The key version and the algorithm that the envelope names."""
+    kind = exam.kind
+    assert kind.signature is not None
+    pointer = kind.signature
+    exam.signature = guarded(exam, "header", lambda: read_signature(exam.envelope, pointer))
+    alg = _embedded_algorithm(exam)
+    version = _embedded_version(exam)
+    if version is None and not _names_a_key(exam):
+        version = exam.policy.unversioned_key
     if version is None:
-        where = "/protected" if jws is not None else (kind.key_version or ("",))[0]
-        exam.fail("key", Reason.KEY_VERSION_MISSING, pointer=where)
+        exam.fail("key", Reason.KEY_VERSION_MISSING, pointer=(kind.key_version or ("",))[0])
     exam.add(_HEADER)
-    return version, issuer, alg
+    return version, alg
+
+
+def _names_a_key(exam: Examination) -> bool:
+    """Whether the envelope holds anything where its key version belongs, readable or not."""
+    return any(resolve(exam.envelope, pointer) is not MISSING for pointer in exam.kind.key_version)
 
 
 def _embedded_version(exam: Examination) -> str | None:
@@ -194,86 +213,45 @@ def _embedded_algorithm(exam: Examination) -> str | None:
     return str(alg)
 
 
-def _find_key(exam: Examination, version: str, issuer: str | None) -> KeyEntry:
-    where = "/protected" if exam.jws is not None else (exam.kind.key_version or (None,))[0]
-    found = exam.trust.find(version, issuer)
+def _find_key(exam: Examination, version: str) -> KeyEntry:
+    where = (exam.kind.key_version or (None,))[0]
+    found = exam.find_key(version)
     if isinstance(found, Reason):
         exam.fail("key", found, f"key version {version[:80]!r}", where)
-    if found.flaw is not None:
-        exam.fail("key", found.flaw, f"key version {version[:80]!r}", where)
-    assert found.key is not None
     exam.entry = found
     return found
 
 
 def _check_key(exam: Examination, entry: KeyEntry, alg: str | None) -> None:
     kind = exam.kind
-    where = "/protected" if exam.jws is not None else (kind.key_version or (None,))[0]
-    fault = key_fault(entry, kind.id, exam.now, exam.policy)
+    where = (kind.key_version or (None,))[0]
+    dated = asks_when(exam.policy, exam.evidence)
+    fault = key_fault(entry, kind.id, exam.now, exam.policy, revoked=dated)
     if fault is not None:
         exam.fail("key", *fault, where)
     assert entry.key is not None
     mine = entry.key.algorithm
-    if alg is not None:
-        theirs = _algorithm_named(alg)
-        alg_at = "/protected" if exam.jws is not None else kind.algorithm
-        if theirs is None:
-            exam.fail("key", Reason.UNSUPPORTED_ALGORITHM, f"{alg[:60]!r}", alg_at)
-        if theirs is not mine:
-            exam.fail("key", Reason.ALGORITHM_MISMATCH, f"the key's is {mine}", alg_at)
-    elif mine is not Algorithm.ED25519:
-        exam.fail("key", Reason.ALGORITHM_MISMATCH, f"{kind.id} is signed with Ed25519", where)
+    odd = algorithm_fault(mine, alg, kind.id)
+    if odd is not None:
+        exam.fail("key", *odd, kind.algorithm or where)
     size = scheme(mine).signature_size
     if len(exam.signature) != size:
         detail = f"{len(exam.signature)} bytes, an {mine} signature has {size}"
-        pointer = "/signature" if exam.jws is not None else kind.signature
-        exam.fail("key", Reason.SIGNATURE_MALFORMED, detail, pointer)
+        exam.fail("key", Reason.SIGNATURE_MALFORMED, detail, kind.signature)
     exam.add(_KEY)
 
 
-def _algorithm_named(name: str) -> Algorithm | None:
-    """The algorithm that a JOSE ``alg`` or an envelope's algorithm member names."""
-    for algorithm in Algorithm:
-        if name in scheme(algorithm).jose_names:
-            return algorithm
-    return None
-
-
 def _check_signature(exam: Examination, entry: KeyEntry) -> None:
-    assert entry.key is not None
-    jws = exam.jws
-    if jws is None:
-        _check_embedded(exam, entry)
-    else:
-        _check_jws(exam, entry, jws)
-    exam.authentic = True
-    exam.add(_SIGNATURE)
-
-
-def _check_jws(exam: Examination, entry: KeyEntry, jws: Jws) -> None:
-    """Over the payload's text as received, or over the canonical form of a file beside it."""
-    assert entry.key is not None
-    if jws.payload is None:
-        exam.signed = _canonical(exam)
-    if not entry.key.verify(jws.signing_input(exam.signed), exam.signature):
-        exam.fail("signature", Reason.BAD_SIGNATURE, pointer="/signature")
-    if jws.payload is not None:
-        exam.signed = _canonical(exam)
-
-
-def _canonical(exam: Examination) -> bytes:
-    return exam.received or encode(exam.envelope, plain=exam.plain)
-
-
-def _check_embedded(exam: Examination, entry: KeyEntry) -> None:
     """Over RFC 8785; where the profile's own rule gives other bytes, over those too."""
     kind, key = exam.kind, entry.key
     assert key is not None and kind.signature is not None
-    bare = without(exam.envelope, (kind.signature,))
-    exam.signed = encode(bare, plain=exam.plain)
+    cut = None if exam.received is None else cut_out(exam.received, exam.envelope, kind.signature)
+    bare = without(exam.envelope, (kind.signature,)) if cut is None else None
+    exam.signed = encode(bare, plain=exam.plain) if cut is None else cut
     if key.verify(exam.signed, exam.signature):
         return
     if kind.canonical == "dharma":
+        bare = bare or without(exam.envelope, (kind.signature,))
         other = portability(bare)
         if other.verdict == "undecidable":
             exam.fail("signature", Reason.NOT_PORTABLE, other.said, other.pointer)

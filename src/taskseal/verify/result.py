@@ -5,6 +5,7 @@ Source: SPEC section 7.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -55,7 +56,9 @@ class Accepted:
     ``digest`` is over the bytes signed (the canonical envelope without its signature);
     ``expires_at`` the smallest of all expiries. ``unchecked`` names the checks that were
     skipped. ``replay_ids`` are those that a ledger took; a pure verification takes none.
-    ``authorised`` is None where the profile knows no authorisation.
+    ``authorised`` is None where the profile knows no authorisation. ``signers`` are all whose
+    signatures count, ``signer`` is the first of them by issuer and key version. A document
+    without any times counts as issued when its key began, and stands as long as that does.
     """
 
     profile: str
@@ -69,6 +72,7 @@ class Accepted:
     _value: Mapping[str, Any]
     replay_ids: tuple[ReplayId, ...] = ()
     authorised: bool | None = None
+    signers: tuple[SignerInfo, ...] = ()
 
     __bool__ = no_truth
 
@@ -106,7 +110,7 @@ class Accepted:
             expires=self.expires,
             authorised=self.authorised,
             checks=self.checks,
-        )
+        ) | ({} if len(self.signers) < 2 else {"signers": [s.to_json() for s in self.signers]})
 
 
 class Refused(Exception):
@@ -156,8 +160,12 @@ class Refused(Exception):
 
     def __bool__(self) -> bool:
         # In flight it is true like every exception, since executors and test tools ask
-        # `if error`; as a value in hand it has no truth value.
-        return True if self.__traceback__ is not None else no_truth(self)
+        # `if error`; and always to the standard library's printer of tracebacks, which asks so
+        # of every cause. As a value in hand it has no truth value.
+        if self.__traceback__ is not None:
+            return True
+        asking = sys._getframe(1).f_globals.get("__name__")
+        return True if asking == "traceback" else no_truth(self)
 
     def as_value(self) -> Refused:
         """Itself, free of the frames that it was raised through."""
@@ -184,6 +192,9 @@ class Refused(Exception):
     def __str__(self) -> str:
         where = "" if self.pointer is None else f" at {self.pointer or 'the top'}"
         return f"{self.reason}{where}: {self.detail}"
+
+    def __repr__(self) -> str:
+        return f"Refused({self})"
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``verify --json`` prints (SPEC section 9)."""

@@ -5,7 +5,7 @@ Source: SPEC section 7.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -20,6 +20,7 @@ from taskseal.verify.gate import authenticate
 from taskseal.verify.judge import judge
 from taskseal.verify.policy import Identity, Policy
 from taskseal.verify.result import Accepted, Refused
+from taskseal.verify.revocation import Evidence
 
 
 class Verifier:
@@ -29,7 +30,7 @@ class Verifier:
         trust: whose keys count: pins, a keyset, several of them, or a :class:`Trust`.
         policy: what this receiver allows.
         identity: who this receiver is; without it no audience is compared.
-        profiles: the profiles at hand, by id.
+        profiles: the profiles at hand, by id; the built-in ones otherwise.
         clock: gives the present in nanoseconds since 1970, where ``at`` is not given.
     """
 
@@ -39,13 +40,13 @@ class Verifier:
         policy: Policy | None = None,
         *,
         identity: Identity | None = None,
-        profiles: Mapping[str, Profile] = BUILT_IN,
+        profiles: Mapping[str, Profile] | None = None,
         clock: Clock = system_clock,
     ) -> None:
         self.trust = trust if isinstance(trust, Trust) else Trust.of(trust)
         self.policy = policy or Policy()
         self.identity = identity
-        self.profiles = profiles
+        self.profiles = BUILT_IN if profiles is None else profiles
         self.clock = clock
 
     def check(
@@ -57,6 +58,7 @@ class Verifier:
         artefacts: Mapping[str, Source] | None = None,
         context: Mapping[str, Any] | None = None,
         at: datetime | str | Instant | None = None,
+        evidence: Iterable[Evidence] = (),
     ) -> Accepted | Refused:
         """The verdict on one message; a hostile message is a result, never an exception.
 
@@ -69,12 +71,16 @@ class Verifier:
             context: what the receiver knows beside the message
                 (``schemas/taskseal.context.v1.schema.json``).
             at: the instant to verify at; the clock's otherwise.
+            evidence: what shows when a message by a key that is revoked by now was there; with
+                any, or under a policy that allows it, the verdict says how the two instants lie.
 
         Raises:
             InputError: when an argument or an artefact cannot be read.
-            MaterialError: when the context does not fit its schema.
+            MaterialError: when the context does not fit its schema, or the trust store has been
+                spoilt or put back.
         """
         exam = self.examination(artefacts=artefacts, context=context, at=at)
+        exam.evidence = tuple(evidence)
         named = named_profile(profile, self.profiles)
         try:
             authenticate(exam, data, self.profiles, named, signature)
@@ -92,6 +98,7 @@ class Verifier:
         artefacts: Mapping[str, Source] | None = None,
         context: Mapping[str, Any] | None = None,
         at: datetime | str | Instant | None = None,
+        evidence: Iterable[Evidence] = (),
     ) -> Accepted:
         """As :meth:`check`, but a refusal is raised.
 
@@ -105,6 +112,7 @@ class Verifier:
             artefacts=artefacts,
             context=context,
             at=at,
+            evidence=evidence,
         )
         if isinstance(verdict, Refused):
             raise verdict
@@ -121,7 +129,7 @@ class Verifier:
     ) -> Examination:
         """An examination at its beginning, under this verifier's trust and policy."""
         return Examination(
-            trust=self.trust,
+            trust=self.trust.latest(),
             policy=self.policy,
             identity=identity or self.identity,
             now=self.clock() if at is None else to_instant(at),

@@ -260,3 +260,31 @@ def test_a_full_call_stack_is_a_typed_error() -> None:
 def test_readers_that_disagree_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locate, "refusal", lambda data, exact: None)
     assert fault(b"[1,]") == (R.MALFORMED_JSON, "", 0)
+
+
+LONG = b"[" + b'{"a":1},' * 60_000
+UNSEARCHED = {
+    LONG + b'{"a":1,"a":2}]': Reason.DUPLICATE_MEMBER,
+    LONG + b"1e400]": Reason.NUMBER_OUT_OF_RANGE,
+    LONG + b"9007199254740993]": Reason.INTEGER_OUT_OF_RANGE,
+    LONG + b"9007199254740990.9]": Reason.NUMBER_NOT_EXACT,
+    LONG + b'"\\ud800"]': Reason.LONE_SURROGATE,
+    LONG + b'{"\\udc00":1}]': Reason.LONE_SURROGATE,
+    LONG + b"[" * 128 + b"]" * 128 + b"]": Reason.NESTING_TOO_DEEP,
+    LONG + b"[" * 5000 + b"]" * 5000 + b"]": Reason.NESTING_TOO_DEEP,
+    LONG + b"NaN]": Reason.MALFORMED_JSON,
+    LONG + b"1]]": Reason.MALFORMED_JSON,
+    LONG + b'"\xff"]': Reason.NOT_UTF8,
+    b"\xef\xbb\xbf" + LONG + b"1]": Reason.NOT_UTF8,
+}
+
+
+@pytest.mark.parametrize("text", UNSEARCHED, ids=lambda text: repr(text[-24:]))
+def test_a_long_text_is_refused_with_its_code_and_no_search(text: bytes) -> None:
+    with pytest.raises(InputError) as quick:
+        parse(text, search=1000)
+    with pytest.raises(InputError) as searched:
+        parse(text, search=len(text))
+    assert quick.value.code is searched.value.code is UNSEARCHED[text]
+    assert searched.value.pointer is not None
+    assert quick.value.pointer is None

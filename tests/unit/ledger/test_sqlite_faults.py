@@ -10,10 +10,11 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 
-from taskseal.errors import Reason, Unavailable
+from taskseal.errors import InputError, Reason, Unavailable
 from taskseal.ledger import Claim, Duplicate, Outcome, ReplayId, Won, open_ledger
 from taskseal.ledger import sqlite as store
 
@@ -249,3 +250,71 @@ def test_an_exception_in_the_middle_leaves_nothing_behind(
             with pytest.raises(KeyboardInterrupt):
                 ledger.claim(claim("a"), NOW)
         assert isinstance(ledger.claim(claim("a"), NOW), Won)
+
+
+def test_a_file_system_without_a_write_ahead_log_is_unavailable(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class WithoutLog(sqlite3.Connection):
+        """SQLite where there is no shared memory: it answers the mode that it stays in."""
+
+        def execute(self, statement: str, *values: Any) -> sqlite3.Cursor:
+            asked = "SELECT 'delete'" if "journal_mode" in statement else statement
+            return super().execute(asked, *values)
+
+    real = sqlite3.connect
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda *args, **more: real(*args, **more, factory=WithoutLog)
+    )
+    with pytest.raises(Unavailable, match="write-ahead log") as caught:
+        open_ledger(f"sqlite:{path}")
+    assert "local disk" in caught.value.hint
+
+
+def test_a_ledger_that_another_process_is_making_is_waited_for(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path.touch()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    waits = []
+
+    def let_go(_: float) -> None:
+        waits.append(1)
+        if other.in_transaction:
+            other.execute("ROLLBACK")
+
+    monkeypatch.setattr("time.sleep", let_go)
+    with open_ledger(f"sqlite:{path}") as ledger:
+        assert isinstance(ledger.claim(claim("a"), NOW), Won)
+    assert waits
+    other.close()
+
+
+@pytest.mark.parametrize("timeout", [0, 2**63 - 1])
+def test_any_patience_from_none_to_the_longest_is_understood(timeout: int, path: Path) -> None:
+    with open_ledger(f"sqlite:{path}", busy_timeout=timeout) as ledger:
+        assert isinstance(ledger.claim(claim("a"), NOW), Won)
+
+
+@pytest.mark.parametrize("timeout", [-1, 1.5, 2**63, None])
+def test_a_patience_that_is_no_span_is_the_callers_fault(timeout: Any, path: Path) -> None:
+    with pytest.raises(InputError):
+        open_ledger(f"sqlite:{path}", busy_timeout=timeout)
+    assert not path.exists()
+
+
+def test_a_ledger_that_failed_once_answers_again_when_it_is_mended(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_ledger(f"sqlite:{path}") as ledger:
+        ledger.claim(claim("a"), NOW)
+        with monkeypatch.context() as patched:
+            patched.setattr(
+                "taskseal.ledger.sqlite_shelf.SqliteShelf.flush",
+                lambda _: (_ for _ in ()).throw(sqlite3.OperationalError("disk I/O error")),
+            )
+            with pytest.raises(Unavailable, match="disk I/O error"):
+                ledger.claim(claim("b"), NOW)
+        assert ledger.claim(claim("a"), NOW) == Duplicate(None)
+        assert isinstance(ledger.claim(claim("b"), NOW), Won)

@@ -133,13 +133,13 @@ def test_a_bad_sample_signed_anyway_is_refused_at_its_pointer(entry: dict[str, A
         receiver = Receiver(verifier, ledger, Identity.ANY, clock=verifier.clock)
         if entry["code"] == "idempotency_conflict":
             first = sign_anyway(load(SAMPLES / "orbiplex/start.json"), signer, profile)
-            assert isinstance(receiver.receive(first, **known), Accepted)
+            assert isinstance(receiver.accept(first, **known), Accepted)
         if entry["code"] == "fence_epoch_not_monotonic":
             value = json.loads(data)
             earlier = replace_fence(value, known["context"]["aisa"]["last_fence_epoch"])
             first = sign_anyway(earlier, signer, profile)
-            assert isinstance(receiver.receive(first, **known), Accepted)
-        received = receiver.receive(blob, **known)
+            assert isinstance(receiver.accept(first, **known), Accepted)
+        received = receiver.accept(blob, **known)
         assert isinstance(received, Refused), received
         assert received.reason == REASON[entry["code"]], received
         assert fits(received.pointer, entry), received
@@ -166,10 +166,10 @@ def test_a_start_that_the_ledger_holds_is_a_duplicate_also_when_expired() -> Non
     blob = sign((SAMPLES / "orbiplex/start.json").read_bytes(), signer, at=NOW, **known).blob
     with open_ledger("memory:") as ledger:
         receiver = Receiver(verifier, ledger, Identity.ANY, clock=verifier.clock)
-        assert isinstance(receiver.receive(blob, **known), Accepted)
-        assert type(receiver.receive(blob, **known)).__name__ == "Duplicate"
+        assert isinstance(receiver.accept(blob, **known), Accepted)
+        assert type(receiver.accept(blob, **known)).__name__ == "Duplicate"
         rotated = new_signer("test/2")
         again = sign((SAMPLES / "orbiplex/start.json").read_bytes(), rotated, at=NOW, **known).blob
         both = Verifier(pins_of(signer, rotated), clock=verifier.clock)
         second = Receiver(both, ledger, Identity.ANY, clock=verifier.clock)
-        assert type(second.receive(again, **known)).__name__ == "Duplicate"
+        assert type(second.accept(again, **known)).__name__ == "Duplicate"

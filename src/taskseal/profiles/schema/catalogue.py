@@ -37,6 +37,8 @@ NAMES = (
     "orbiplex.binding.v1",
     "taskseal.context.v1",
     "taskseal.acceptance.v1",
+    "taskseal.keyset.v1",
+    "a2a.agent-card.v1",
 )
 """The shipped schemas. The file of each is ``NAME.schema.json``."""
 

@@ -112,15 +112,16 @@ _SHIPPED = {name: Schema(name) for name in NAMES}
 
 
 def _is_deep(value: Any) -> bool:
-    # The engine follows a recursive schema down a value on the machine's own stack.
-    level = [value] if isinstance(value, dict | list) else []
+    # The engine follows a recursive schema down a value on the machine's own stack. By identity,
+    # so that a value that holds a part of itself twice does not double with every level.
+    level = {id(value): value} if isinstance(value, dict | list) else {}
     for _ in range(DEEPEST):
-        level = [
-            item
-            for container in level
+        level = {
+            id(item): item
+            for container in level.values()
             for item in (container.values() if isinstance(container, dict) else container)
             if isinstance(item, dict | list)
-        ]
+        }
         if not level:
             return False
     return True
