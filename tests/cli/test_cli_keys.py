@@ -117,6 +117,32 @@ def test_the_list_is_a_table_that_fits_the_screen(place: Place, cli: Cli) -> Non
     assert [key["keyVersion"] for key in found["keys"]] == ["tasks/1", "messages/1", "turns/1"]
 
 
+def test_the_list_says_how_each_private_half_is_kept(place: Place, cli: Cli) -> None:
+    Path("pass").write_bytes(b"sesame")
+    cli("keys", "new", "locked/1", "--for", AISA, "--passphrase-file", "pass")
+    rows = cli("keys", "list", "--json").json["keys"]
+    assert [row["sealed"] for row in rows] == [False, False, False, True]
+    text = cli("keys", "list").text
+    assert re.search(r"^tasks/1 .* plain$", text, re.MULTILINE)
+    assert re.search(r"^locked/1 .* sealed$", text, re.MULTILINE)
+    for file in (place.ring / "private").iterdir():
+        file.unlink()
+    assert {row["sealed"] for row in cli("keys", "list", "--json").json["keys"]} == {None}
+    assert " lost\n" in cli("keys", "list").text
+
+
+@pytest.mark.parametrize("more", [[], ["--key-version", "tasks/1"]], ids=["any", "named"])
+def test_after_a_revocation_sign_names_the_way_to_another_key(
+    place: Place, cli: Cli, more: list[str]
+) -> None:
+    cli("keys", "revoke", "tasks/1")
+    found = cli("sign", place.task, *more, "--json", code=4).json
+    assert "keys rotate" in found["hint"]
+    assert "keys new" in found["hint"]
+    cli("keys", "rotate", "tasks/1", *PLAIN)
+    cli("sign", place.task)
+
+
 def test_the_state_follows_from_the_instants(cli: Cli) -> None:
     windows = {
         "past": ("2020-01-01T00:00:00Z", "2020-02-01T00:00:00Z", "2020-03-01T00:00:00Z"),

@@ -130,9 +130,42 @@ def test_a_passphrase_typed_wrong_makes_no_key(place: Place, typed: list[str], w
 
 
 def test_a_wrong_passphrase_is_exit_4(locked: Place) -> None:
-    code, shown = run_on_terminal(["sign", str(locked.task)], ["wrong"])
+    code, shown = run_on_terminal(["sign", str(locked.task)], ["wrong", "wrong", "wrong", "sesame"])
     assert code == 4
     assert "passphrase_wrong" in shown
+    assert shown.count("Passphrase of the key: ") == 3
+
+
+OTHER = ["--no-passphrase", "--keyring", "other"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["sign", "task.json", "-o", "out"],
+        ["keys", "export", "k/1", "--as", "jwk", "--private", "--no-passphrase", "-o", "out"],
+        ["keys", "import", "locked.pem", "i/1", "--for", DHARMA, *OTHER],
+    ],
+    ids=lambda command: command[1],
+)
+def test_a_passphrase_typed_wrong_may_be_typed_again(
+    locked: Place, cli: Cli, command: list[str]
+) -> None:
+    Path("pass").write_bytes(b"sesame")
+    export = ["keys", "export", "k/1", "--as", "pem", "--private", "--passphrase-file", "pass"]
+    cli(*export, "-o", "locked.pem")
+    code, shown = run_on_terminal(command, ["wrong", "wrong", "sesame"])
+    assert code == 0, shown
+    assert shown.count("try again") == 2
+
+
+def test_a_passphrase_from_a_source_is_not_tried_again(locked: Place) -> None:
+    Path("pass").write_bytes(b"wrong")
+    sign = ["sign", str(locked.task)]
+    for more, env in ((["--passphrase-file", "pass"], {}), ([], {"TASKSEAL_PASSPHRASE": "no"})):
+        code, shown = run_on_terminal([*sign, *more], env=env)
+        assert code == 4
+        assert "Passphrase of" not in shown
 
 
 def test_the_end_of_input_at_the_prompt_is_exit_2(locked: Place) -> None:

@@ -20,10 +20,10 @@ from taskseal.cli import output
 from taskseal.cli.main import taskseal as program
 
 COMMANDS = [
-    ["sign"], ["verify"], ["accept"], ["explain"], ["inspect"], ["canon"], ["digest"],
+    ["sign"], ["verify"], ["accept"], ["acceptance", "verify"], ["explain"], ["inspect"], ["canon"], ["digest"],
     ["keys", "new"], ["keys", "list"], ["keys", "show"], ["keys", "import"], ["keys", "export"],
     ["keys", "pin"], ["profiles", "list"], ["profiles", "show"], ["profiles", "check"],
-    ["errors"], ["demo"],
+    ["errors"], ["init"], ["doctor"], ["demo"],
 ]  # fmt: skip
 SHELL = shlex.join(MAIN)
 
@@ -33,7 +33,9 @@ def test_the_version_is_printed(cli: Cli) -> None:
     assert cli("--json", "--version").json == {"version": __version__}
 
 
-@pytest.mark.parametrize("command", [[], ["keys"], ["profiles"], *COMMANDS], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [[], ["acceptance"], ["keys"], ["profiles"], *COMMANDS], ids=" ".join
+)
 def test_every_command_has_help_that_fits_the_screen(cli: Cli, command: list[str]) -> None:
     text = cli(*command, "--help").text
     assert text.startswith("Usage: taskseal")
@@ -72,6 +74,12 @@ def test_a_usage_error_is_two_lines_or_one_object(cli: Cli, arguments: list[str]
     found = cli(*arguments, "--json", code=2)
     assert found.json["error"] == "usage"
     assert found.err == ""
+
+
+def test_what_there_is_to_choose_from_stands_on_the_same_line(cli: Cli) -> None:
+    found = cli("keys", "export", "k", "--json", code=2).json
+    assert found["detail"] == "Missing option '--as'. Choose from: jwk, pem, ssh, raw"
+    assert "Choose from: jwk, pem, ssh, raw\n" in cli("keys", "export", "k", code=2).err
 
 
 def test_json_behind_the_end_of_the_options_is_a_name(cli: Cli) -> None:
@@ -159,17 +167,26 @@ def test_a_full_disk_under_standard_output_is_exit_6(place: Place, command: str)
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
-def test_closed_standard_streams_are_no_traceback(place: Place, closed: str) -> None:
-    for command, code in (("canon task.json", 0), ("canon -", 6), ("canon missing", 6)):
-        done = shell(f"taskseal {command} {closed}; echo $? >code", place.folder)
-        wanted = 6 if ">&-" in closed.split()[0][:3] or "<&-" in closed else code
-        if closed == "<&-" and command == "canon task.json":
-            wanted = 0
-        if closed == "2>&-" and command == "canon -":
-            wanted = 3
-        assert (place / "code").read_text() == f"{wanted}\n", (command, closed)
-        assert "Traceback" not in done.stderr
+@pytest.mark.parametrize(
+    ("command", "closed", "code"),
+    [
+        ("canon task.json", ">&-", 6),
+        ("canon task.json --json", ">&-", 6),
+        ("verify task.json missing --trust pins.json --json", ">&-", 6),
+        ("canon task.json", "2>&-", 0),
+        ("canon missing", "2>&-", 6),
+        ("canon task.json", "<&-", 0),
+        ("canon -", "<&-", 6),
+        ("sign task.json -o out.json", ">&- 2>&- <&-", 0),
+        ("canon missing", ">&- 2>&- <&-", 6),
+    ],
+)
+def test_closed_standard_streams_are_no_traceback(
+    place: Place, command: str, closed: str, code: int
+) -> None:
+    done = shell(f"taskseal {command} {closed}; echo $? >code", place.folder)
+    assert (place / "code").read_text() == f"{code}\n"
+    assert "Traceback" not in done.stderr
 
 
 def test_a_locale_that_knows_only_ascii_ends_no_command(place: Place) -> None:
@@ -232,6 +249,7 @@ def test_every_command_takes_json_and_answers_with_one_object(place: Place, cli:
         "sign": [place.task],
         "verify": [place.task, "--trust", place.pins],
         "accept": [place.task, "--trust", place.pins, "--any-audience"],
+        "acceptance verify": [place.task, place.task, "--trust", place.pins],
         "explain": ["expired"],
         "inspect": [place.task],
         "canon": [place.task],
@@ -243,7 +261,14 @@ def test_every_command_takes_json_and_answers_with_one_object(place: Place, cli:
         "profiles show": ["dharma.task/v1"],
         "profiles check": [place.task],
     }
-    refused = {"verify": 1, "accept": 1, "keys import": 4, "profiles check": 3}
+    refused = {
+        "verify": 1,
+        "accept": 1,
+        "acceptance verify": 3,
+        "keys import": 4,
+        "profiles check": 3,
+        "doctor": 2,
+    }
     for command in COMMANDS:
         name = " ".join(command)
         done = cli(*command, *files.get(name, []), "--json", code=refused.get(name, 0))

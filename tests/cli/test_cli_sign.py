@@ -50,6 +50,26 @@ def test_json_says_what_was_written_and_by_whom(place: Place, cli: Cli, out: str
         assert json.loads(Path(out).read_bytes())["schema"] == DHARMA
 
 
+@pytest.mark.parametrize("form", ["jws-detached", "jws-compact", "sshsig"])
+def test_a_detached_signature_that_fills_nothing_says_so(place: Place, cli: Cli, form: str) -> None:
+    found = cli("sign", place.task, "--format", form, "--json", code=1).json
+    assert (found["error"], found["pointer"]) == ("schema_invalid", "/createdAt")
+    assert "add it, or sign without --format" in found["hint"]
+    task = json.loads(cli("sign", place.task).out) | {"createdAt": 7}
+    del task["signature"]
+    place.task.write_text(json.dumps(task))
+    found = cli("sign", place.task, "--format", form, "--json", code=1).json
+    assert "without --format" not in found["hint"]
+    assert "fills nothing" in cli("sign", "--help").text
+
+
+def test_a_form_that_receivers_have_to_allow_is_noted(place: Place, cli: Cli) -> None:
+    told = cli("sign", place.task, "--format", "jws", "-o", "out").err
+    assert "note: receivers need --allow-form jws\n" in told
+    assert "allow-form" not in cli("sign", place.task, "--format", "embedded", "-o", "b").err
+    assert "allow-form" not in cli("sign", place.plan, "--format", "jws", "-o", "c").err
+
+
 def test_json_holds_the_blob_where_no_file_was_named(place: Place, cli: Cli) -> None:
     found = cli("sign", place.task, "--json").json
     assert found["written"] is None
@@ -201,7 +221,7 @@ def test_several_keys_are_named_and_one_can_be_chosen(place: Place, cli: Cli) ->
         (["--expires-in", "-5m"], "usage", 2),
         (["--audience", ""], "usage", 2),
         (["--audience", "a"], "usage", 2),
-        (["--format", "dsse"], "usage", 2),
+        (["--format", "pgp"], "usage", 2),
         (["--profile", "no.such/v1"], "usage", 2),
         (["--profile", "no-such.toml"], "file_missing", 6),
         (["--artefact", "papers"], "usage", 2),

@@ -48,7 +48,7 @@ def test_an_accepted_message_is_told_in_a_block_that_ends_with_what_was_not_done
 ) -> None:
     text = cli("verify", sealed, *trust).text
     assert text.startswith(f"accepted  {sealed}\n")
-    assert text.endswith("\n  replay: not claimed\n")
+    assert text.endswith("\nreplay: not claimed\n")
     for word in ("aisa.message/v1, jws", "messages/1 of desk", "sha256:", "'papers/plan.md'"):
         assert word in text
     assert all(len(line) <= 80 for line in text.splitlines()[1:])
@@ -245,7 +245,7 @@ def test_a_dharma_task_is_for_its_organisation_workspace_and_device(
         ["--unversioned-key", ""],
         ["--at", "2026-13-01T00:00:00Z"],
         ["--at", ""],
-        ["--allow-form", "dsse"],
+        ["--allow-form", "pgp"],
         ["--profile", "no.such/v1"],
         ["--artefact", "x"],
     ],
@@ -290,8 +290,8 @@ def test_an_artefact_is_held_against_its_digest(
     assert "artefact" not in good.json["unchecked"]
     bad = cli("verify", sealed, *trust, "--artefact", f"papers/plan.md={sealed}", "--json", code=1)
     assert bad.json["reason"] == "digest_mismatch"
-    folder = cli("verify", sealed, *trust, "--artefact", "papers/plan.md=ring", "--json", code=6)
-    assert folder.json["error"] == "file_unreadable"
+    folder = cli("verify", sealed, *trust, "--artefact", "papers/plan.md=ring", "--json", code=1)
+    assert folder.json["reason"] == "digest_mismatch"
     noted = cli("verify", sealed, *trust, "--artefact", f"other={PLAN_FILE}")
     assert noted.err == "note: the message names no artefact other; it is ignored\n"
 
@@ -330,11 +330,11 @@ def test_a_context_that_cannot_be_used_blames_the_receivers_own_file(
 def test_a_message_is_accepted_once(sealed: Path, trust: list[Any], cli: Cli) -> None:
     who = ["--audience", ME]
     first = cli("accept", sealed, *trust, *who, "--json").json
-    assert list(first) == [*MEMBERS, "duplicate", "replayIds"]
+    assert list(first) == [*MEMBERS, "duplicate", "replayIds", "acceptance"]
     assert (first["verdict"], first["duplicate"]) == ("accepted", False)
     assert [each["value"] for each in first["replayIds"]] == ['"msg-2026-0002"']
     again = cli("accept", sealed, *trust, *who, "--json", code=7).json
-    assert list(again) == [*MEMBERS, "duplicate", "replayIds"]
+    assert list(again) == [*MEMBERS, "duplicate", "replayIds", "acceptance"]
     assert (again["verdict"], again["reason"], again["duplicate"]) == (
         "duplicate",
         "replayed",
@@ -384,10 +384,13 @@ def test_the_ledger_is_the_options_the_environments_or_the_users_own(
     assert own.parent.stat().st_mode & 0o777 == 0o700
     cli(*accept, "--ledger", "sqlite:mine.db")
     cli(*accept, "--ledger", "sqlite:mine.db", code=7)
-    monkeypatch.setenv("TASKSEAL_LEDGER", "memory:")
+    monkeypatch.setenv("TASKSEAL_LEDGER", "sqlite:theirs.db")
     cli(*accept)
-    cli(*accept)
+    cli(*accept, code=7)
     cli(*accept, "--ledger", "sqlite:mine.db", code=7)
+    monkeypatch.setenv("TASKSEAL_LEDGER", "memory:")  # no variable switches the memory off
+    cli(*accept, code=2)
+    cli(*accept, "--ledger", "memory:")
 
 
 @pytest.mark.parametrize(
@@ -450,7 +453,62 @@ def test_a_code_wins_over_a_file_of_that_name(sealed: Path, trust: list[Any], cl
     Path("expired").write_bytes(sealed.read_bytes())
     assert cli("explain", "expired").text.startswith("expired\n")
     assert cli("explain", "./expired", *trust).text.startswith("accepted")
-    assert cli("explain", "no_such_code", *trust, "--json", code=6).json["error"] == "file_missing"
+
+
+def test_what_is_neither_a_reason_nor_a_file_is_explained_as_that(cli: Cli) -> None:
+    found = cli("explain", "key_retird", "--json", code=2).json
+    assert (found["error"], found["hint"]) == ("usage", "did you mean key_retired?")
+    assert found["detail"] == "'key_retird' is neither a reason nor a file"
+    assert "errors" in cli("explain", "zzz", "--json", code=2).json["hint"]
+    for path in ("gone.json", "./key_retired", "", "a\0b.json", "x." * 2000):
+        found = cli("explain", path, "--json", code=6).json
+        assert (found["error"], "neither" in found["detail"]) == ("file_missing", True), path
+
+
+@pytest.mark.parametrize("option", ["--signature", "--trust", "--context"])
+@pytest.mark.parametrize(
+    "text", ['{"a": 1}', " [1]", '"' + "x" * 5000 + '"', "eyJh.." + "x" * 86, "-----BEGIN SSH", ""]
+)
+def test_an_option_that_was_given_a_files_text_says_so(
+    place: Place, trust: list[Any], cli: Cli, option: str, text: str
+) -> None:
+    for command in (["verify"], ["accept", "--any-audience", "--ledger", "memory:"]):
+        found = cli(*command, place.plan, *trust, option, text, "--json", code=6).json
+        assert found["hint"] == "give the file, not its text"
+        assert option in found["detail"]
+        assert "xxx" not in found["detail"]
+    missing = cli("verify", place.plan, *trust, option, "gone.json", "--json", code=6).json
+    assert "not its text" not in missing["hint"]
+
+
+def test_an_acceptance_that_compared_nothing_says_so(
+    place: Place, sealed: Path, trust: list[Any], cli: Cli
+) -> None:
+    cli("sign", place.task, "-o", "task.sealed")
+    organization = json.loads(Path("task.sealed").read_bytes())["organizationId"]
+    accept = ["accept", *trust, "--ledger", "memory:"]
+    (told,) = cli(*accept, "task.sealed", "--audience", ME).err.splitlines()
+    assert told == (
+        "note: nothing in the message was compared with the identity: "
+        "add --organization, --workspace or --device"
+    )
+    assert cli(*accept, "task.sealed", "--organization", organization).err == ""
+    assert cli(*accept, "task.sealed", "--any-audience").err == ""
+    assert cli(*accept, sealed, "--audience", ME).err == ""
+    cli("sign", place.plan, "-o", "plan.sealed")
+    assert "it names no receiver" in cli(*accept, "plan.sealed", "--organization", "o").err
+
+
+AISA_SAMPLES = sorted((SAMPLES / "aisa").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", AISA_SAMPLES, ids=lambda path: path.stem)
+def test_an_unsigned_message_with_a_payload_of_its_own_is_inspected_as_unsigned(
+    cli: Cli, path: Path
+) -> None:
+    found = cli("inspect", path, "--json").json
+    assert (found["form"], found["profile"], found["faults"]) == (None, "aisa.message/v1", [])
+    assert "unsigned" in cli("inspect", path).text
 
 
 def test_inspect_shows_what_stands_there_and_says_that_nothing_is_verified(

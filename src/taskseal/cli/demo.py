@@ -180,7 +180,7 @@ class Stage:
 
     def receive(self, blob: bytes) -> object:
         """The receiver's verdict."""
-        return self.receiver.receive(blob, **self.beside)
+        return self.receiver.accept(blob, **self.beside)
 
     def _check_forged(self) -> object:
         """The verdict on the AISA sample by a stranger's key that bears the same name."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -21,7 +21,7 @@ from taskseal.errors import InputError, Reason
 from taskseal.storage import read_file
 
 if TYPE_CHECKING:
-    from taskseal import Identity, Policy, Profile, Verifier
+    from taskseal import Config, Identity, Policy, Profile, Verifier
 
 Artefacts = dict[str, os.PathLike[str] | BinaryIO]
 """What the message names, by the name that it gives it."""
@@ -30,8 +30,10 @@ _IN_MEMORY = 1 << 20
 """Bytes of a streamed artefact that are kept in memory; the rest goes to a temporary file."""
 
 
-def identity_of(who: WhoIAm) -> Identity | None:
-    """The receiver's identity, or None when no option says anything.
+def identity_of(who: WhoIAm, configured: Identity | None = None) -> Identity | None:
+    """The receiver's identity: what options say, and for the rest the configuration.
+
+    None when nobody says anything.
 
     Raises:
         InputError: ``usage`` for an empty name, or for anyone beside someone.
@@ -48,10 +50,17 @@ def identity_of(who: WhoIAm) -> Identity | None:
                 "--any-audience stands alone: it compares nothing",
                 hint="leave it away; a member that is not named is not compared",
             )
-        return Identity.ANY
+        return Identity(aisa=None if configured is None else configured.aisa, any=True)
     if not any(names):
-        return None
-    return Identity(who.audience, who.organization, who.workspace, who.device)
+        return configured
+    mine = configured or Identity()
+    return Identity(
+        audience=who.audience or mine.audience,
+        organisation=who.organization or mine.organisation,
+        workspace=who.workspace or mine.workspace,
+        device=who.device or mine.device,
+        aisa=mine.aisa,
+    )
 
 
 def artefacts_given(given: Iterable[str]) -> Artefacts:
@@ -112,7 +121,7 @@ def context_file(path: str | None) -> tuple[dict[str, Any] | None, Artefacts]:
     from taskseal.profiles.context import CONTEXT_SCHEMA, read_context
 
     shape = Shape(path, Reason.CONTEXT_MALFORMED)
-    value = shape.document(opening.read_input(path, opening.SIDE_FILE_LIMIT))
+    value = shape.document(opening.read_option("--context", path, opening.SIDE_FILE_LIMIT))
     fault = CONTEXT_SCHEMA.fault(value)
     if fault is not None:
         raise shape.fault(fault.pointer, fault.detail)
@@ -139,6 +148,11 @@ class Desk:
     artefacts: Artefacts
     named: frozenset[str]
     context: dict[str, Any] | None
+    config: Config | None
+
+    def profile_of(self, profile_id: str) -> Profile:
+        """The profile of that id: the one that was named, or one at hand."""
+        return self.profile or self.verifier.profiles[profile_id]
 
 
 def desk_for(options: Checking, who: WhoIAm, files: int = 1) -> Desk:
@@ -152,36 +166,40 @@ def desk_for(options: Checking, who: WhoIAm, files: int = 1) -> Desk:
     Raises:
         InputError, MaterialError: as the parts do.
     """
-    from taskseal import Verifier
+    from taskseal import BUILT_IN, Policy, Verifier
 
     if options.signature is not None and files != 1:
         raise InputError(
             Reason.USAGE, "--signature allows one file", hint="run the command once a file"
         )
-    me = identity_of(who)
-    profile = opening.profile_named(options.profile)
-    keys = opening.trust(options.trust)
+    found = opening.config(options.config)
+    me = identity_of(who, None if found is None else found.identity)
+    profiles = BUILT_IN if found is None else found.profiles
+    profile = opening.profile_named(options.profile, profiles)
+    keys = opening.trust(options.trust, found)
+    rules = policy(options, Policy() if found is None else found.policy)
     given = artefacts_given(options.artefact)
     known, supplied = context_file(options.context)
     return Desk(
-        verifier=Verifier(keys, policy(options), identity=me),
+        verifier=Verifier(keys, rules, identity=me, profiles=profiles),
         identity=me,
         profile=profile,
         signature=options.signature,
         artefacts=supplied | given,
         named=frozenset(given),
         context=known,
+        config=found,
     )
 
 
-def policy(options: Checking) -> Policy:
-    """The policy that the options ask for."""
-    from taskseal import Policy
-
+def policy(options: Checking, configured: Policy) -> Policy:
+    """The configured policy and what the options add to it."""
     if options.unversioned_key == "":
         raise InputError(Reason.USAGE, "--unversioned-key names no key", hint="leave it away")
-    return Policy(
-        allow_forms=frozenset(options.allow_form),
-        allow_published_keys=options.allow_published_keys,
-        unversioned_key=options.unversioned_key,
+    return replace(
+        configured,
+        allow_forms=configured.allow_forms | frozenset(options.allow_form),
+        allow_published_keys=configured.allow_published_keys or options.allow_published_keys,
+        unversioned_key=options.unversioned_key or configured.unversioned_key,
+        threshold=options.threshold or configured.threshold,
     )

@@ -34,13 +34,10 @@ def errors(code: str | None) -> int:
     if output.wants_json():
         output.record({"reasons": [row(reason) for reason in REASONS]})
         return 0
-    output.table(
-        ("CODE", "EXIT", "HTTP", "MEANING"),
-        [
-            (reason, str(entry.exit_code), str(entry.http), entry.text)
-            for reason, entry in REASONS.items()
-        ],
-    )
+    for reason, entry in REASONS.items():
+        about = f"exit {entry.exit_code}, HTTP {entry.http}"
+        output.line(f"{output.styled(reason, 'bad')}  {about}")
+        output.fields([("why", entry.text), ("do", entry.remedy)])
     return 0
 
 

@@ -5,6 +5,7 @@ Source: SPEC section 9.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,8 @@ from taskseal.errors import InputError, Reason, TasksealError
 
 if TYPE_CHECKING:
     from taskseal import Profile
-    from taskseal.wire.jws import Jws
+    from taskseal.wire.base import Received
+    from taskseal.wire.jws import Header
 
 WARNING = "NOT VERIFIED: this is what the message says of itself"
 
@@ -68,7 +70,7 @@ class Seen:
 
     size: int
     form: str | None = None
-    jws: Jws | None = None
+    seals: tuple[Received, ...] = ()
     profile: Profile | None = None
     envelope: Any = None
     digest: str | None = None
@@ -81,12 +83,15 @@ class Seen:
         return None if pointer is None else resolve(self.envelope, pointer, None)
 
     @property
+    def header(self) -> Header | None:
+        """The JOSE header of the signature, or of the first of several."""
+        return next((seal.jws.header for seal in self.seals if seal.jws is not None), None)
+
+    @property
     def key_version(self) -> Any:
         """The key version that the message names."""
-        if self.jws is not None:
-            return self.jws.header.kid
-        if self.profile is None:
-            return None
+        if self.seals or self.profile is None:
+            return next((seal.key_version for seal in self.seals), None)
         parts = [self.member(pointer) for pointer in self.profile.key_version]
         named = [str(part) for part in parts if isinstance(part, str | int)]
         return "#".join(named) or self.profile.fixed_key_version
@@ -111,7 +116,7 @@ class Seen:
         return {
             "verified": False,
             "form": self.form,
-            "header": None if self.jws is None else self.jws.header._asdict(),
+            "header": None if self.header is None else self.header._asdict(),
             "profile": None if kind is None else kind.id,
             "keyVersion": self.key_version,
             "issuedAt": None if kind is None else self.member(kind.issued),
@@ -130,42 +135,60 @@ class Seen:
 
 def _look(file: str, options: Checking) -> Seen:
     """Reads as far as there is something to read."""
-    from taskseal import Digest, Refused, canonicalise
+    from taskseal import BUILT_IN, Digest, Refused, canonicalise
     from taskseal.canon.strictjson import parse
     from taskseal.wire.embedded import without
-    from taskseal.wire.jws import is_flattened, payload_bytes, read_detached, read_flattened
+    from taskseal.wire.forms import FORMS, around, read_around, read_beside
 
     read = opening.message(file, options.signature)
     if isinstance(read, Refused):
         raise InputError(read.reason, read.detail)
     data, signature = read
-    named = opening.profile_named(options.profile)
+    found = opening.config(options.config)
+    profiles = BUILT_IN if found is None else found.profiles
+    named = opening.profile_named(options.profile, profiles)
     seen = Seen(len(data), envelope=parse(data).value)
+    wrapping = None if signature is not None else around(seen.envelope)
     try:
         if signature is not None:
-            seen.form, seen.jws = "jws-detached", read_detached(signature)
-        elif is_flattened(seen.envelope):
-            seen.form, seen.jws = "jws", read_flattened(seen.envelope)
-            seen.envelope = parse(payload_bytes(seen.jws)).value
+            beside, sealed = read_beside(signature)
+            seen.form, seen.seals = beside.name, sealed.seals
+        elif wrapping is not None:
+            seen.form = wrapping.name
+            sealed = read_around(wrapping, seen.envelope)
+            seen.seals = sealed.seals
+            seen.envelope = parse(sealed.payload or b"").value
     except InputError as fault:
         seen.faults.append(fault)
-        if seen.form == "jws":
+        if wrapping is not None:
             return seen
-    kind = seen.profile = _profile(seen, named)
+    kind = seen.profile = _profile(seen, named, profiles)
     bare = seen.envelope
+    inside = None if kind is None else FORMS.get(kind.form)
+    if inside is not None and inside.place != "inside":
+        # Its signatures come around the document or beside it: this one has none.
+        inside = None
+    if seen.form is None and inside is not None and inside.read is not None:
+        try:
+            seen.seals = inside.read(bare).seals
+            seen.form = inside.name
+        except InputError as fault:
+            seen.faults.append(fault)
+    if kind is not None and kind.covered is not None and isinstance(bare, dict):
+        _, bare = next(iter(kind.covered(bare)))
     if kind is not None and kind.signature is not None and isinstance(bare, dict):
         seen.form = seen.form or ("embedded" if seen.member(kind.signature) is not None else None)
-        bare = without(bare, (kind.signature,))
+        bare = without(bare, (kind.signature,)) if kind.signed is None else seen.member(kind.signed)
     seen.digest = Digest.of(canonicalise(bare)).text("sha256:hex")
     return seen
 
 
-def _profile(seen: Seen, kind: Profile | None) -> Profile | None:
+def _profile(seen: Seen, kind: Profile | None, profiles: Mapping[str, Profile]) -> Profile | None:
     """The profile of what was read; that there is none, or what does not fit it, is a fault."""
-    from taskseal import BUILT_IN
-
     if kind is None:
-        recognised = (each for each in BUILT_IN.values() if each.recognise(seen.envelope))
+        recognised = (
+            each for each in profiles.values() if each.detect and each.recognise(seen.envelope)
+        )
         kind = next(recognised, None)
     if kind is None:
         seen.faults.append(InputError(Reason.UNKNOWN_PROFILE))
@@ -199,18 +222,18 @@ def _tell(file: str, found: Seen) -> None:
             ("digests", digests or None),
             ("canonical", found.digest),
             ("size", f"{found.size} bytes"),
-            ("header", None if found.jws is None else _header(found.jws)),
+            ("header", None if found.header is None else _header(found.header)),
             ("faults", [str(fault) for fault in found.faults] or None),
         ]
     )
 
 
-def _header(jws: Jws) -> list[str]:
+def _header(header: Header) -> list[str]:
     """The header's members that are there; epoch times in words as well."""
     from taskseal.validity import SECOND, write_instant
 
     lines = []
-    for name, value in jws.header._asdict().items():
+    for name, value in header._asdict().items():
         if value is None or value == () or (name == "b64" and value):
             continue
         when = f" ({write_instant(value * SECOND)})" if name in ("iat", "exp") else ""

@@ -5,8 +5,10 @@ Source: SPEC section 9.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -17,6 +19,8 @@ from taskseal.cli import output
 from taskseal.errors import InputError, Reason, TasksealError
 
 NAME = "taskseal"
+COMPLETE = "_TASKSEAL_COMPLETE"
+"""The variable by which a shell asks for completion."""
 
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
@@ -68,19 +72,27 @@ class Program(LazyGroup):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> NoReturn:
+        if COMPLETE in os.environ:
+            super().main(args, NAME, COMPLETE)
         given = list(sys.argv[1:] if args is None else args)
         # A usage error may come before the option is read, and is to be JSON all the same.
         options = given[: given.index("--")] if "--" in given else given
         as_json = "--json" in options
         try:
-            ended = super().main(given, NAME, complete_var, standalone_mode=False, **extra)
-            code = ended if isinstance(ended, int) else 0
+            with self.make_context(NAME, given, **extra) as context:
+                code = self.invoke(context) or 0
+        except click.exceptions.Exit as ended:
+            code = ended.exit_code
         except click.UsageError as fault:
             code = _usage(fault, as_json)
         except TasksealError as fault:
-            code = _report(fault, as_json)
+            code = _report(fault, as_json and not isinstance(fault, output.OutputBroken))
         except (click.Abort, KeyboardInterrupt):
             code = _interrupted(as_json)
+        except BrokenPipeError:
+            # The help, which click prints itself; nobody reads it any more.
+            output.silence(sys.stdout)
+            code = 0
         except OSError as fault:
             code = _report(InputError(Reason.FILE_UNREADABLE, str(fault)), as_json)
         except Exception as defect:
@@ -95,6 +107,9 @@ def _usage(fault: click.UsageError, as_json: bool) -> int:
     context = fault.ctx
     where = NAME if context is None else context.command_path
     text = fault.format_message()
+    if isinstance(fault, click.MissingParameter):
+        # It lists what there is to choose from on lines of their own.
+        text = text.replace("\n\t", " ")
     if context is not None and text == context.get_help():
         if not as_json:
             output.manual(text)
@@ -124,13 +139,10 @@ def _defect(defect: Exception, as_json: bool) -> int:
 
 
 def _tell(record: dict[str, Any], text: str, hint: str | None, as_json: bool) -> None:
-    """The fault as the caller wants it; on standard error where standard output is broken."""
+    """The fault as the caller wants it, or on standard error where standard output is broken."""
     if as_json:
-        try:
+        with suppress(output.OutputBroken):
             output.record(record)
-        except TasksealError as broken:
-            text, hint = str(broken), broken.hint
-        else:
             return
     output.complain(text, hint)
 
@@ -154,13 +166,18 @@ def _print_version(context: click.Context, parameter: click.Parameter, given: bo
         "sign": "sign:sign",
         "verify": "verify:verify",
         "accept": "accept:accept",
+        "acceptance": "acceptance:acceptance",
         "explain": "verify:explain",
         "inspect": "inspect:inspect",
         "canon": "canon:canon",
         "digest": "canon:digest",
         "keys": "keys:keys",
+        "keyset": "keyset:keyset",
+        "trust": "trust:trust",
         "profiles": "profiles:profiles",
         "errors": "errors:errors",
+        "init": "doctor:init",
+        "doctor": "doctor:doctor",
         "demo": "demo:demo",
     },
 )

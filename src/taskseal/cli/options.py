@@ -20,7 +20,10 @@ else:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-ARRIVING_FORMS = ("embedded", "jws", "jws-detached")
+ARRIVING_FORMS = (
+    *("embedded", "jws", "jws-detached", "jws-general", "dsse", "eddsa-jcs-2022", "sshsig"),
+    *("ed25519+domain-v1", "a2a"),
+)
 """What ``--allow-form`` takes."""
 
 
@@ -64,12 +67,14 @@ class Checking:
     """The options of ``verify`` that ``accept``, ``explain`` and ``inspect`` take as well."""
 
     trust: tuple[str, ...]
+    config: str | None
     profile: str | None
     signature: str | None
     allow_form: tuple[str, ...]
     artefact: tuple[str, ...]
     context: str | None
     unversioned_key: str | None
+    threshold: int | None
     allow_published_keys: bool
 
 
@@ -140,12 +145,7 @@ def profile_option(command: F) -> F:
 def material_options(command: F) -> F:
     """``--artefact REF=PATH`` and ``--context FILE``."""
     return stacked(
-        click.option(
-            "--artefact",
-            metavar="REF=PATH",
-            multiple=True,
-            help="The file that the message calls REF. Repeat it for more.",
-        ),
+        artefact_option,
         click.option(
             "--context",
             metavar="FILE",
@@ -164,27 +164,68 @@ def published_option(command: F) -> F:
     )(command)
 
 
+def trust_option(command: F) -> F:
+    """``--trust FILE``."""
+    return click.option(
+        "--trust",
+        metavar="FILE",
+        type=FILE,
+        multiple=True,
+        help="Pins or a keyset whose keys count. Repeat it for more.",
+    )(command)
+
+
+def config_option(command: F) -> F:
+    """``--config FILE``."""
+    return click.option(
+        "--config",
+        metavar="FILE",
+        type=FILE,
+        help="Whom this receiver trusts, who it is and what it allows; else TASKSEAL_CONFIG, "
+        "else taskseal.toml in the user configuration directory.",
+    )(command)
+
+
+def signature_option(command: F) -> F:
+    """``--signature SIG``."""
+    return click.option(
+        "--signature", metavar="FILE", type=FILE, help="The file of the detached signature."
+    )(command)
+
+
+def artefact_option(command: F) -> F:
+    """``--artefact REF=PATH``."""
+    return click.option(
+        "--artefact",
+        metavar="REF=PATH",
+        multiple=True,
+        help="The file that the message calls REF. Repeat it for more.",
+    )(command)
+
+
 def checking_options(command: F) -> F:
     """The options that :class:`Checking` holds."""
     return stacked(
-        click.option(
-            "--trust",
-            metavar="FILE",
-            type=FILE,
-            multiple=True,
-            help="Pins or a keyset whose keys count. Repeat it for more.",
-        ),
+        trust_option,
+        config_option,
         profile_option,
-        click.option("--signature", metavar="SIG", type=FILE, help="The detached signature."),
+        signature_option,
         click.option(
             "--allow-form",
+            metavar="FORM",
             multiple=True,
             type=click.Choice(ARRIVING_FORMS),
-            help="Take this form of signature too.",
+            help=f"Take this form of signature too: {', '.join(ARRIVING_FORMS)}.",
         ),
         material_options,
         click.option(
             "--unversioned-key", metavar="V", help="The key version of messages that name none."
+        ),
+        click.option(
+            "--threshold",
+            metavar="N",
+            type=click.IntRange(1, 16),
+            help="How many distinct trusted keys must have signed; 1 otherwise.",
         ),
         published_option,
     )(command)

@@ -40,6 +40,13 @@ _STYLES = {"good": "green", "bad": "red", "mixed": "yellow"}
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class OutputBroken(InputError):
+    """Nothing more can be said on standard output, not even what went wrong."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(Reason.FILE_UNWRITABLE, f"standard output cannot be written: {why}")
+
+
 def json_option(command: F) -> F:
     """Adds ``--json`` to a command; :func:`wants_json` then answers."""
     return click.option(
@@ -109,10 +116,7 @@ def _print(content: str | bytes) -> None:
     try:
         _write(sys.stdout, content)
     except OSError as error:
-        why = error.strerror or "it failed"
-        raise InputError(
-            Reason.FILE_UNWRITABLE, f"standard output cannot be written: {why}"
-        ) from None
+        raise OutputBroken(error.strerror or "it failed") from None
 
 
 def _say(text: str) -> None:
@@ -131,13 +135,13 @@ def _write(stream: IO[str] | None, content: str | bytes) -> None:
         stream.buffer.write(raw)  # type: ignore[attr-defined]  # a text stream over a binary one
         stream.buffer.flush()  # type: ignore[attr-defined]  # as above
     except BrokenPipeError:
-        _silence(stream)
+        silence(stream)
     except OSError:
-        _silence(stream)
+        silence(stream)
         raise
 
 
-def _silence(stream: IO[str]) -> None:
+def silence(stream: IO[str]) -> None:
     """Lets nothing more reach a stream that nobody reads, nor the flush at the end fail."""
     with suppress(OSError, ValueError):
         nothing = os.open(os.devnull, os.O_WRONLY)
@@ -218,7 +222,12 @@ def error(fault: TasksealError, about: str | None = None, **more: Any) -> int:
         fault: what was raised.
         about: the file that it concerns, when there are several.
         more: further members of the JSON object.
+
+    Raises:
+        OutputBroken: when that is the fault.
     """
+    if isinstance(fault, OutputBroken):
+        raise fault
     if wants_json():
         record({**error_json(fault), **({} if about is None else {"file": named(about)}), **more})
     else:

@@ -8,38 +8,65 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from typing import TypeVar
 
 import click
 
 from taskseal.cli import output
-from taskseal.cli.open import read_input
+from taskseal.cli.open import STDIN, read_input
 from taskseal.cli.options import Passphrases
 from taskseal.errors import InputError, MaterialError, Reason
 
+T = TypeVar("T")
+
 PASSPHRASE_LIMIT = 1 << 12
 """Bytes of the longest passphrase file."""
+TRIES = 3
+"""How often a passphrase may be typed."""
 _READ = "taskseal.passphrase"
 
 
-def unlock(options: Passphrases, what: str) -> Callable[[], bytes]:
+class Opener:
     """What gives the passphrase of ``what`` when it turns out to be needed, asking once.
 
     It raises ``passphrase_needed`` when there is no source and no terminal, or when the
     options say that nobody is to be asked.
     """
-    found: list[bytes] = []
 
-    def ask() -> bytes:
-        if not found:
-            given = from_source(options)
-            if given is None:
-                given = None if options.none else _prompt(f"Passphrase of {what}: ")
-            if given is None:
-                raise MaterialError(Reason.PASSPHRASE_NEEDED, f"{what} is locked")
-            found.append(given)
-        return found[0]
+    def __init__(self, options: Passphrases, what: str) -> None:
+        self._options = options
+        self._what = what
+        self._found: bytes | None = None
+        self._typed = 0
+        if options.file == STDIN:
+            # At once, lest the document be taken for the passphrase or the other way round.
+            from_source(options)
 
-    return ask
+    def __call__(self) -> bytes:
+        if self._found is None:
+            given = from_source(self._options)
+            if given is None and not self._options.none:
+                given = _prompt(f"Passphrase of {self._what}: ")
+                self._typed += 1
+            if given is None:
+                raise MaterialError(Reason.PASSPHRASE_NEEDED, f"{self._what} is locked")
+            self._found = given
+        return self._found
+
+    def tried(self, work: Callable[[], T]) -> T:
+        """What ``work`` gives; one that was typed wrong may be typed again, twice.
+
+        ``work`` begins anew each time, so that nothing in it may be done by halves.
+        """
+        while True:
+            try:
+                return work()
+            except MaterialError as fault:
+                wrong = fault.code is Reason.PASSPHRASE_WRONG
+                if not wrong or not 0 < self._typed < TRIES:
+                    raise
+            output.note("it does not open with that: try again")
+            self._found = None
 
 
 def chosen(options: Passphrases, what: str) -> bytes | None:

@@ -101,6 +101,8 @@ def _tell(profile: Profile) -> None:
             ("audience", profile.audience),
             ("principal", profile.principal),
             ("identity", [f"{name}: {at}" for name, at in profile.identity.items()] or None),
+            ("digests", [_digest(each) for each in found["digests"]] or None),
+            ("schema", "yes" if found["schema"] else "no: its members are not checked"),
             ("filled in", [f"{at}: {what}" for at, what in profile.fills.items()] or None),
         ]
     )
@@ -117,6 +119,7 @@ def as_json(profile: Profile) -> dict[str, Any]:
         "detected": profile.detect,
         "canonical": profile.canonical,
         "signature": profile.signature,
+        "signed": profile.signed,
         "typ": profile.typ,
         "keyVersion": list(profile.key_version) or profile.fixed_key_version,
         "algorithm": profile.algorithm,
@@ -132,6 +135,17 @@ def as_json(profile: Profile) -> dict[str, Any]:
         "principal": profile.principal,
         "identity": dict(profile.identity),
         "fills": dict(profile.fills),
+        "digests": [
+            {
+                "pointer": each.pointer,
+                "codec": each.codec,
+                "material": each.inline or each.ref,
+                "kind": each.kind,
+            }
+            # Those that every document has; what it lists itself may bring more.
+            for each in profile.bindings({})
+        ],
+        "schema": profile.schema is not None,
     }
 
 
@@ -152,6 +166,10 @@ def _size(limit: int) -> str:
     return f"{limit} bytes"
 
 
+def _digest(each: dict[str, str]) -> str:
+    return f"{each['pointer']} = {each['codec']} of {each['material']} ({each['kind']})"
+
+
 def _mark(mark: dict[str, str]) -> str:
     return f"{mark['pointer']} = {mark['constant']}"
 
@@ -161,9 +179,12 @@ def _unmarked(profile: Profile) -> str:
 
 
 def _signed(profile: Profile) -> str:
+    if profile.form == "digest":
+        return "never: others bind its digest"
     if profile.signature is None:
         return "from outside (jws, jws-detached)"
-    return f"in place, at {profile.signature}"
+    part = "" if profile.signed is None else f", over {profile.signed}"
+    return f"in place, at {profile.signature}{part}"
 
 
 def _by_age(profile: Profile) -> str:

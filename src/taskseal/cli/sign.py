@@ -30,10 +30,13 @@ from taskseal.cli.verify import strangers
 from taskseal.errors import InputError, Reason
 
 if TYPE_CHECKING:
-    from taskseal import Signed
+    from taskseal import Profile, Refused, Signed
 
-FORMATS = ("embedded", "jws", "jws-detached", "jws-compact", "jws-unencoded")
-"""What ``--format`` takes; the last three write a signature to stand beside the document."""
+FORMATS = (
+    *("embedded", "jws", "jws-detached", "jws-compact", "jws-unencoded", "jws-general", "dsse"),
+    *("eddsa-jcs-2022", "sshsig", "ed25519+domain-v1", "a2a"),
+)
+"""What ``--format`` takes."""
 SEALED_MODE = 0o644
 """Permissions of a sealed envelope, less the umask: it is made to be sent."""
 
@@ -46,8 +49,9 @@ SEALED_MODE = 0o644
 @click.option(
     "--format",
     "form",
+    metavar="FORMAT",
     type=click.Choice(FORMATS),
-    help="The signature's form; else the profile's own.",
+    help=f"The signature's form, else the profile's own: {', '.join(FORMATS)}.",
 )
 @click.option(
     "--expires-in", metavar="SPAN", help="From now to expiry, such as 90s, 15m (default) or 2h."
@@ -63,9 +67,9 @@ SEALED_MODE = 0o644
 def sign(file: str, out: str | None, force: bool, **given: Any) -> int:
     """Sign a document as its receiver wants it.
 
-    What the document lacks is filled in, what the receiver would refuse is refused here. The
-    result is one blob, on standard output unless -o says otherwise. - is
-    standard input.
+    What the document lacks is filled in, what the receiver would refuse is refused here. A
+    signature that stands beside it (--format jws-detached and the like) fills nothing. The result
+    is one blob, on standard output unless -o says otherwise. - is standard input.
 
     \b
     Example:
@@ -91,11 +95,12 @@ def sign(file: str, out: str | None, force: bool, **given: Any) -> int:
 
 
 def _sign(file: str, given: dict[str, Any]) -> Signed:
-    from taskseal import Policy
+    from taskseal import Policy, Refused, recanonicalise
     from taskseal import sign as seal
 
     secrets = Passphrases(given["passphrase_file"], given["no_passphrase"])
-    keys = opening.keyring(given["keyring"], passphrase.unlock(secrets, "the key"))
+    opener = passphrase.Opener(secrets, "the key")
+    keys = opening.keyring(given["keyring"], opener)
     profile = opening.profile_named(given["profile"])
     named = artefacts_given(given["artefact"])
     context, supplied = context_file(given["context"])
@@ -103,24 +108,59 @@ def _sign(file: str, given: dict[str, Any]) -> Signed:
     if given["audience"] == "":
         raise InputError(Reason.USAGE, "--audience names nobody", hint="leave it away")
     document = opening.read_input(file, opening.MESSAGE_LIMIT)
-    signed = seal(
-        document,
-        keys,
-        profile=profile,
-        key_version=given["key_version"],
-        format=given["form"],
-        expires_in=lifetime,
-        audience=given["audience"],
-        artefacts=supplied | named,
-        context=context,
-        policy=Policy(allow_published_keys=given["allow_published_keys"]),
-        fill=not given["no_fill"],
-        at=at,
-    )
+    try:
+        signed = opener.tried(
+            lambda: seal(
+                document,
+                keys,
+                profile=profile,
+                key_version=given["key_version"],
+                format=given["form"],
+                expires_in=lifetime,
+                audience=given["audience"],
+                artefacts=supplied | named,
+                context=context,
+                policy=Policy(allow_published_keys=given["allow_published_keys"]),
+                fill=not given["no_fill"],
+                at=at,
+            )
+        )
+    except Refused as refused:
+        if given["form"] is not None and not given["no_fill"]:
+            _hint_at_filling(refused, given["form"], profile, document)
+        raise
+    _note_form(signed, profile)
+    if signed.format == "sshsig" and recanonicalise(document) != document:
+        output.note("note: ssh-keygen checks the canonical form alone: send `taskseal canon` of it")
     if named:
         kind = opening.profile_of(signed.profile, profile)
         strangers(frozenset(named), kind, opening.parsed(document))
     return signed
+
+
+def _hint_at_filling(refused: Refused, form: str, profile: Profile | None, document: bytes) -> None:
+    """Says of what a detached signature does not fill in that the usual one would."""
+    from taskseal.canon.pointer import MISSING, resolve
+    from taskseal.wire.forms import FORMATS as BY_FORMAT
+
+    if refused.profile is None or BY_FORMAT[form].place != "beside":
+        return
+    kind, value = opening.profile_of(refused.profile, profile), opening.parsed(document)
+    filled = [*kind.fills, *(each.pointer for each in kind.bindings(value))]
+    if refused.pointer in filled and resolve(value, refused.pointer) is MISSING:
+        refused.hint = (
+            "a detached signature fills nothing into the document: add it, or sign without --format"
+        )
+
+
+def _note_form(signed: Signed, profile: Profile | None) -> None:
+    """Says when receivers do not take a form unless they are told to."""
+    from taskseal import Policy
+    from taskseal.wire.forms import FORMATS as BY_FORMAT
+
+    form = BY_FORMAT[signed.format].name
+    if not Policy().takes(opening.profile_of(signed.profile, profile), form):
+        output.note(f"note: receivers need --allow-form {form}")
 
 
 def _span(text: str | None) -> timedelta | None:

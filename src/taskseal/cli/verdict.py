@@ -10,26 +10,29 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from taskseal.cli import output
-from taskseal.errors import Reason
+from taskseal.errors import REASONS, Reason
 from taskseal.validity import Instant, write_instant
 
 if TYPE_CHECKING:
-    from taskseal import Accepted, Duplicate, Refused
+    from taskseal import Accepted, Refused
     from taskseal.ledger import ReplayId
     from taskseal.profiles import Check
+    from taskseal.receiver import Outcome
+    from taskseal.receiver.outcome import Seen
     from taskseal.verify import SignerInfo
 
-NOT_CLAIMED = "  replay: not claimed"
+NOT_CLAIMED = "replay: not claimed"
 """What a pure verification says at its end: it took no replay id."""
 
 
-def accepted(name: str, found: Accepted, *, claimed: bool) -> None:
+def accepted(name: str, found: Accepted, *, claimed: bool, acceptance: bytes | None = None) -> None:
     """The block of an accepted message; ``claimed`` when a ledger took its replay ids."""
     heading("accepted", "good", name)
     output.fields(
         [
             ("profile", f"{found.profile}, {found.form}"),
             *about_signer(found.signer),
+            ("also by", [f"{s.key_version} of {s.issuer}" for s in found.signers[1:]] or None),
             ("digest", found.digest.text("sha256:hex")),
             ("bytes", _canonical(found.canonical)),
             ("issued", write_instant(found.issued)),
@@ -37,15 +40,16 @@ def accepted(name: str, found: Accepted, *, claimed: bool) -> None:
             ("authorised", None if found.authorised is None else str(found.authorised).lower()),
             ("unchecked", _unchecked(found.checks)),
             ("replay ids", replay_ids(found.replay_ids) if claimed else None),
+            ("acceptance", _acceptance(acceptance)),
         ]
     )
     if not claimed:
         output.line(NOT_CLAIMED)
 
 
-def refused(name: str, found: Refused, *, verdict: str = "refused") -> None:
+def refused(name: str, found: Refused) -> None:
     """The block of a refused message: why, where, and what to do."""
-    heading(verdict, "bad", name)
+    heading("refused", "bad", name)
     output.fields(
         [
             ("reason", found.reason),
@@ -60,18 +64,41 @@ def refused(name: str, found: Refused, *, verdict: str = "refused") -> None:
     )
 
 
-def duplicate(name: str, found: Duplicate) -> None:
-    """The block of a message that was accepted before."""
-    heading("duplicate", "mixed", name)
-    stored = found.acceptance
+def received(name: str, found: Outcome) -> None:
+    """The block of a message that was to be accepted."""
+    from taskseal import Accepted, Duplicate, Refused
+
+    match found:
+        case Accepted():
+            accepted(name, found, claimed=True, acceptance=found.acceptance)
+        case Refused():
+            refused(name, found)
+        case Duplicate():
+            text = _acceptance(found.acceptance)
+            seen(name, found, "duplicate", Reason.REPLAYED, [("acceptance", text)])
+        case _:
+            held = None if found.until is None else f"until {write_instant(found.until)}"
+            seen(name, found, "in_doubt", Reason.IN_DOUBT, [("in hand", held)])
+
+
+def seen(
+    name: str,
+    found: Seen,
+    verdict: str,
+    reason: Reason,
+    more: Iterable[tuple[str, str | None]],
+) -> None:
+    """The block of a message that came before."""
+    heading(verdict, "mixed", name)
     output.fields(
         [
-            ("reason", Reason.REPLAYED),
+            ("reason", reason),
+            ("to do", REASONS[reason].remedy),
             ("profile", f"{found.profile}, {found.form}"),
             *about_signer(found.signer),
             ("digest", found.digest.text("sha256:hex")),
             ("replay ids", replay_ids(found.replay_ids)),
-            ("acceptance", None if stored is None else stored.decode("utf-8", "backslashreplace")),
+            *more,
         ]
     )
 
@@ -105,6 +132,11 @@ def replay_ids(ids: Iterable[ReplayId]) -> list[str] | str:
 def id_name(each: ReplayId) -> str:
     """What the profile calls a replay id: the last part of its scope."""
     return str(json.loads(each.scope)[-1])
+
+
+def _acceptance(stored: bytes | None) -> str | None:
+    """That there is one; it is for the sender's tools, not for eyes."""
+    return None if stored is None else "signed and kept; --json prints it"
 
 
 def _unchecked(checks: Iterable[Check]) -> list[str] | str:

@@ -5,6 +5,7 @@ Source: SPEC sections 7 and 9.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from taskseal.cli.options import (
     read_checking,
     read_identity,
 )
-from taskseal.errors import REASONS, Reason, TasksealError
+from taskseal.errors import REASONS, InputError, Reason, TasksealError
 
 if TYPE_CHECKING:
     from taskseal import Accepted, Refused
@@ -110,8 +111,7 @@ def note_strangers(desk: Desk, found: object) -> None:
     from taskseal import Accepted
 
     if isinstance(found, Accepted) and desk.named:
-        profile = opening.profile_of(found.profile, desk.profile)
-        strangers(desk.named, profile, found.envelope)
+        strangers(desk.named, desk.profile_of(found.profile), found.envelope)
 
 
 def strangers(named: frozenset[str], profile: Profile, envelope: Mapping[str, Any]) -> None:
@@ -141,6 +141,8 @@ def explain(subject: str, at: str | None, **given: Any) -> int:
 
     if subject in REASONS:
         return errors.one(Reason(subject))
+    if opening.is_missing(subject):
+        raise _unknown(subject)
     desk = desk_for(read_checking(given), read_identity(given))
     found = check(desk, subject, opening.instant(at))
     if output.wants_json():
@@ -151,6 +153,19 @@ def explain(subject: str, at: str | None, **given: Any) -> int:
         _tell_checks(found.checks)
     note_strangers(desk, found)
     return code_of(found)
+
+
+def _unknown(subject: str) -> InputError:
+    """What is said of a word that is no reason, and of a path where nothing stands."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(subject, list(REASONS), n=1)
+    return InputError(
+        # Only what could be a code is a slip of the command line; the rest is a file's name.
+        Reason.USAGE if re.fullmatch(r"\w+", subject) else Reason.FILE_MISSING,
+        f"{subject!r} is neither a reason nor a file",
+        hint=f"did you mean {close[0]}?" if close else "`taskseal errors` lists the reasons",
+    )
 
 
 def _explained(found: Accepted | Refused) -> dict[str, Any]:
@@ -189,7 +204,7 @@ def _tell_checks(checks: tuple[Check, ...]) -> None:
     width = max((len(output.shown(check.check)) for check in checks), default=0)
     for check in checks:
         word, style = _MARKS[check.result]
-        detail = check.detail if check.reason is None else f"{check.reason}: {check.detail}"
+        detail = ": ".join(each for each in (check.reason, check.detail) if each)
         lead = f"  {output.styled(word.ljust(7), style)}  {output.shown(check.check).ljust(width)}"
         first, *rest = output.folded(detail, max(output.WIDTH - 13 - width, 20))
         output.line(f"{lead}  {first}".rstrip())
