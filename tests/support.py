@@ -59,9 +59,11 @@ def key_entry(
     )
 
 
-def new_signer(version: str = "test/1", **members: Any) -> KeySigner:
+def new_signer(
+    version: str = "test/1", algorithm: Algorithm = Algorithm.ED25519, **members: Any
+) -> KeySigner:
     """A signer with a fresh key."""
-    key = PrivateKey.generate()
+    key = PrivateKey.generate(algorithm)
     return KeySigner(key_entry(key.public, version, **members), key)
 
 
@@ -92,7 +94,7 @@ def sign_anyway(
     iat = instant(at) // 10**9
     protected = write_protected(
         {
-            "alg": "Ed25519",
+            "alg": signer.key.algorithm.value,
             "kid": signer.entry.key_version,
             "iss": signer.entry.issuer,
             "typ": profile.typ,

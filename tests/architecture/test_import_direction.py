@@ -15,13 +15,18 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"profiles", "signers"}),
     frozenset({"verify"}),
     frozenset({"filling"}),
+    frozenset({"sealing"}),
     frozenset({"signing"}),
-    frozenset({"receiver", "acceptance", "config", "testing"}),
+    frozenset({"acceptance", "rehearsal"}),
+    frozenset({"config"}),
+    frozenset({"receiver", "testing"}),
     frozenset({"cli", "__main__"}),
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 
-NEIGHBOURS: Mapping[tuple[str, str], str] = {}
+NEIGHBOURS: Mapping[tuple[str, str], str] = {
+    ("keys", "wire"): "a keyset is a JWS in general JSON; allowed_signers holds what SSHSIG does",
+}
 """Who may import whom on the same floor, and why. Each must be in use."""
 
 INPUT_OUTPUT = frozenset(
@@ -39,7 +44,17 @@ DOORS: Mapping[str, tuple[set[str], str]] = {
     "taskseal.canon.files": ({"os", "open()"}, "digests read streams and files"),
     "taskseal.canon.directory": ({"os", "pathlib"}, "digests read directories"),
     "taskseal.storage": ({"os", "fcntl", "pathlib", "time"}, "the one place that writes files"),
+    "taskseal.config.config": ({"pathlib"}, "names files that others open"),
+    "taskseal.config.permissions": ({"os", "pathlib"}, "asks who may write a file"),
+    "taskseal.config.places": ({"os", "pathlib"}, "the environment, and where a user's files are"),
+    "taskseal.config.read": ({"pathlib"}, "reads the configuration through storage"),
+    "taskseal.config.receiver": ({"pathlib"}, "names files that others open"),
+    "taskseal.config.trust": ({"pathlib"}, "reads trust files through storage"),
     "taskseal.keys.keyring": ({"pathlib"}, "the only door to secrets; reads through storage"),
+    "taskseal.keys.keyring_folder": ({"pathlib"}, "the keyring's files, through storage"),
+    "taskseal.keys.trust_store": ({"pathlib"}, "keeps the keysets; writes through storage"),
+    "taskseal.keys.trust_mark": ({"pathlib"}, "keeps the highest generations, through storage"),
+    "taskseal.keys.feed": ({"time"}, "its cool-down: seconds that never go back"),
     "taskseal.ledger.memory": ({"os"}, "asks for its process: a forked copy must not be used"),
     "taskseal.ledger.sqlite": ({"os", "sqlite3", "time"}, "a store, with its patience for locks"),
     "taskseal.ledger.sqlite_file": ({"os"}, "makes the store's file with its mode"),
@@ -49,6 +64,9 @@ DOORS: Mapping[str, tuple[set[str], str]] = {
         {"importlib.resources", "pathlib"},
         "reads the schemas that ship with the package, once",
     ),
+    "taskseal.receiver.job": ({"asyncio"}, "awaits the ledger for async callers"),
+    "taskseal.receiver.receiver": ({"asyncio"}, "gives back what a cancelled caller took"),
+    "taskseal.receiver.steps": ({"asyncio"}, "awaits the ledger for async callers"),
 }
 """Which module outside `cli` touches the world, through what, and why. Each must be in use."""
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import gc
 import random
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -77,16 +79,27 @@ def test_a_million_worlds_keep_the_promises() -> None:
     assert explorer.outcomes >= {Won, Committed, Released, Conflict, InDoubt, BeforeHorizon}
 
 
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory where there is one: how durable a ledger is is not tested here."""
+    shared = Path("/dev/shm")
+    if not shared.is_dir():
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=shared) as name:
+        yield Path(name)
+
+
 @pytest.mark.parametrize(
     ("messages", "max_records"), [(TIGHT, 1), (WIDE, None), (BARE, None)], ids="TWB"
 )
 def test_the_stores_replay_what_was_explored(
-    messages: tuple[Message, ...], max_records: int | None, tmp_path: Path
+    messages: tuple[Message, ...], max_records: int | None, folder: Path
 ) -> None:
     histories = explore(Explorer(messages, max_records), 20_000, keep=40)
     longest = 0
     for number, history in enumerate(histories):
-        url = f"sqlite:{tmp_path}/{number}.db"
+        url = f"sqlite:{folder}/{number}.db"
         query = "" if max_records is None else f"?max_records={max_records}"
         with open_ledger(f"memory:{query}") as memory, open_ledger(url + query) as sqlite:
             replays = [Replay(memory), Replay(sqlite)]
