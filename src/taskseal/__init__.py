@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from taskseal.keys.keyring import Keyring
     from taskseal.keys.pins import Pins
     from taskseal.keys.trust import Trust, load_trust_file
+    from taskseal.keys.trust_store import TrustStore
     from taskseal.ledger import Decision, Ledger, open_ledger
     from taskseal.profiles import BUILT_IN, AisaIdentity, Profile
     from taskseal.profiles.custom import custom_profile
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from taskseal.signers import KeySigner, Signer
     from taskseal.signing import Signed, sign
     from taskseal.verify import Accepted, Identity, Policy, ProfilePolicy, Refused, Verifier
+    from taskseal.verify.revocation import Evidence
 
 __version__ = "0.1.0"
 
@@ -51,6 +53,8 @@ _HOMES = {
     "Keyring": "keys.keyring",
     "Pins": "keys.pins",
     "Trust": "keys.trust",
+    "TrustStore": "keys.trust_store",
+    "Evidence": "verify.revocation",
     "load_trust_file": "keys.trust",
     "Decision": "ledger",
     "Ledger": "ledger",
@@ -85,6 +89,7 @@ __all__ = [
     "Decision",
     "Digest",
     "Duplicate",
+    "Evidence",
     "Identity",
     "InDoubt",
     "InputError",
@@ -105,6 +110,7 @@ __all__ = [
     "Signer",
     "TasksealError",
     "Trust",
+    "TrustStore",
     "Unavailable",
     "Verifier",
     "__version__",
