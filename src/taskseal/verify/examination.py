@@ -271,26 +271,22 @@ class Examination:
 
     def accepted(self, replay_ids: tuple[ReplayId, ...] = ()) -> Accepted:
         """The verdict when nothing failed; ``replay_ids`` are those that a ledger took."""
-        signer, digest = self.signer, self.digest
-        assert signer is not None and digest is not None
+        signer, proofs = self.signer, self.standing
+        assert signer is not None and self.form is not None
         assert self.issued is not None and self.expires is not None
         return Accepted(
-            profile=self.kind.id,
-            signer=signer,
-            form=self.form or "",
-            canonical=self.canonical,
-            digest=digest,
-            issued=self.issued,
-            expires=self.expires,
-            checks=tuple(self.checks),
-            replay_ids=replay_ids,
-            authorised=self.authorised,
-            signers=(
-                (signer,)
-                if len(self.standing) == 1
-                else tuple(signer_info(proof.entry) for proof in self.standing)
-            ),
-            _value=self.envelope,
+            self.kind.id,
+            signer,
+            self.form,
+            self.canonical,
+            self.issued,
+            self.expires,
+            tuple(self.checks),
+            self.signed,
+            self.envelope,
+            replay_ids,
+            self.authorised,
+            (signer,) if len(proofs) == 1 else tuple(signer_info(each.entry) for each in proofs),
         )
 
     def _refused(self, check: Check) -> Refused:

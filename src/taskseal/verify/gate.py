@@ -14,7 +14,7 @@ from taskseal.canon.dharma import portability
 from taskseal.canon.jcs import encode
 from taskseal.canon.pointer import MISSING, resolve
 from taskseal.canon.strictjson import Parsed, parse
-from taskseal.errors import Reason
+from taskseal.errors import InputError, Reason
 from taskseal.keys.algorithms import scheme
 from taskseal.keys.entry import KeyEntry
 from taskseal.profiles.base import Profile, passed
@@ -22,13 +22,14 @@ from taskseal.verify.algorithm import algorithm_fault
 from taskseal.verify.examination import Examination
 from taskseal.verify.receipt import check_alone
 from taskseal.verify.revocation import asks_when
-from taskseal.verify.seals import check_enough, guarded, prove
+from taskseal.verify.seals import check_enough, guarded, prove, refuse
 from taskseal.verify.standing import key_fault
 from taskseal.wire.base import MAX_SEALS, Sealed
 from taskseal.wire.embedded import cut_out, read_signature, without
 from taskseal.wire.forms import FORMS, around, read_around, read_beside
 
-_SIZE, _TEXT, _PROFILE, _FORM = map(passed, ("size", "text", "profile", "form"))
+_READ = tuple(map(passed, ("size", "text", "profile")))
+_FORM = passed("form")
 _HEADER, _KEY, _SIGNATURE = map(passed, ("header", "key", "signature"))
 
 # Bytes that are read without asking first how much any profile takes; its own limit comes after.
@@ -96,9 +97,7 @@ def open_message(
     kind = exam.take(recognise(exam, parsed.value, profiles, named))
     if len(data) > kind.size_limit:
         exam.fail("size", Reason.TOO_LARGE, f"{len(data)} bytes, at most {kind.size_limit}")
-    exam.add(_SIZE)
-    exam.add(_TEXT)
-    exam.add(_PROFILE)
+    exam.checks += _READ
     exam.envelope, exam.plain = parsed.value, parsed.plain
     exam.received = data if parsed.canonical else None
     if signature is not None:
@@ -121,7 +120,10 @@ def _carry(exam: Examination, sealed: Sealed) -> None:
 
 
 def _parse(exam: Examination, data: bytes) -> Parsed:
-    return guarded(exam, "text", lambda: parse(data, search=_SEARCHED))
+    try:
+        return parse(data, search=_SEARCHED)
+    except InputError as fault:
+        refuse(exam, "text", fault)
 
 
 def recognise(
@@ -170,7 +172,10 @@ def _claimed_key(exam: Examination) -> tuple[str, str | None]:
     kind = exam.kind
     assert kind.signature is not None
     pointer = kind.signature
-    exam.signature = guarded(exam, "header", lambda: read_signature(exam.envelope, pointer))
+    try:
+        exam.signature = read_signature(exam.envelope, pointer)
+    except InputError as fault:
+        refuse(exam, "header", fault)
     alg = _embedded_algorithm(exam)
     version = _embedded_version(exam)
     if version is None and not _names_a_key(exam):

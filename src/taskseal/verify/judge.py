@@ -73,6 +73,8 @@ def check_bindings(exam: Examination, facts: Facts) -> None:
 
 def _check_ceilings(exam: Examination) -> None:
     """The message, and the decision that it carries, ask for no more than this receiver allows."""
+    if not exam.policy.per_profile:
+        return
     laid = [(exam.kind, "")]
     if exam.kind.decision:
         laid.append((DHARMA_ACTION_DECISION, exam.kind.decision))

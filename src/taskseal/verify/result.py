@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 from taskseal.canon.digest import Digest
 from taskseal.errors import REASONS, Reason
@@ -28,8 +28,7 @@ def no_truth(self: object) -> NoReturn:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class SignerInfo:
+class SignerInfo(NamedTuple):
     """Who signed: the issuer's key version that verified, never what a message claims.
 
     ``thumbprint`` is the 43-character RFC 7638 one.
@@ -53,8 +52,7 @@ class SignerInfo:
 class Accepted:
     """The message is authentic, fresh, for this receiver, and bound to what was supplied.
 
-    ``digest`` is over the bytes signed (the canonical envelope without its signature);
-    ``expires_at`` the smallest of all expiries. ``unchecked`` names the checks that were
+    ``expires_at`` is the smallest of all expiries. ``unchecked`` names the checks that were
     skipped. ``replay_ids`` are those that a ledger took; a pure verification takes none.
     ``authorised`` is None where the profile knows no authorisation. ``signers`` are all whose
     signatures count, ``signer`` is the first of them by issuer and key version. A document
@@ -65,16 +63,21 @@ class Accepted:
     signer: SignerInfo
     form: str
     canonical: str
-    digest: Digest
     issued: Instant
     expires: Instant
     checks: tuple[Check, ...]
+    _signed: bytes
     _value: Mapping[str, Any]
     replay_ids: tuple[ReplayId, ...] = ()
     authorised: bool | None = None
     signers: tuple[SignerInfo, ...] = ()
 
     __bool__ = no_truth
+
+    @property
+    def digest(self) -> Digest:
+        """SHA-256 of the bytes signed: the canonical envelope without its signature."""
+        return Digest.of(self._signed)
 
     @property
     def envelope(self) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, NoReturn, TypeVar
 
 from taskseal.canon.jcs import canonicalise, encode
 from taskseal.errors import InputError, Reason
@@ -48,8 +48,13 @@ def guarded(exam: Examination, check: str, read: Callable[[], T]) -> T:
     try:
         return read()
     except InputError as fault:
-        at = "" if fault.offset is None else f" (byte {fault.offset})"
-        exam.fail(check, fault.code, f"{fault.detail}{at}", fault.pointer)
+        refuse(exam, check, fault)
+
+
+def refuse(exam: Examination, check: str, fault: InputError) -> NoReturn:
+    """Refuses the message for what its reader says of it."""
+    at = "" if fault.offset is None else f" (byte {fault.offset})"
+    exam.fail(check, fault.code, f"{fault.detail}{at}", fault.pointer)
 
 
 def prove(exam: Examination, form: Form) -> None:
