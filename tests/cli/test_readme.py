@@ -33,6 +33,8 @@ import pytest
 from cli_support import DHARMA, MAIN, Cli, minimal_task, moment
 from support import SAMPLES, load
 
+from taskseal.profiles.custom import custom_profile
+
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("keys-example", "examples", "schemas", "tests/vectors/samples")
 FENCE = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -220,3 +222,11 @@ def test_a_block_is_really_run() -> None:
         code, printed = run("bash", "-c", each.command)
         assert code == each.code
         assert pattern(each.printed).fullmatch(printed)
+
+
+def test_the_profile_of_the_readme_loads_and_says_what_it_shows(readme: list[Block]) -> None:
+    texts = [block.text for block in readme if block.language == "toml"]
+    profiles = [custom_profile(text.encode(), source="README.md") for text in texts]
+    assert [profile.id for profile in profiles] == ["acme.order/v1"]
+    (binding,) = profiles[0].bindings({})
+    assert (binding.pointer, binding.inline) == ("/basketDigest", "/basket")

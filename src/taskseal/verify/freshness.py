@@ -30,7 +30,7 @@ def check_freshness(exam: Examination) -> None:
     """Every window holds now, and the key had not retired (SPEC sections 3 and 4.6)."""
     kind = exam.kind
     issued, expires = _instant(exam, kind.issued), _instant(exam, kind.expires)
-    if not exam.seals and issued is not None and expires is not None and not exam.evidence:
+    if not exam.seals and issued is not None and expires is not None:
         # The common case, a signature inside that has no times of its own, in a straight line.
         (proof,) = exam.standing
         if not _is_revoked(exam, proof):
