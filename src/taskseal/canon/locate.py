@@ -22,23 +22,24 @@ MAX_DEPTH = 128
 _BOM = b"\xef\xbb\xbf"
 _SPACE = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)((?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
-# The inside of a string as far as it is well-formed, surrogates in pairs only. Possessive, so
-# that a string of any length takes one step a character and no memory.
+# The inside of a string as far as it is well-formed, surrogates in pairs only. In bounded
+# steps, so that a string of any length takes no memory. Nothing is possessive here: the first
+# releases of Python 3.11 match that wrongly.
 _INSIDE = re.compile(
-    r'(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]|\\u(?:[0-9A-CEFa-cef][0-9A-Fa-f]{3}|[Dd][0-7][0-9A-Fa-f]{2}'
-    r"|[Dd][89ABab][0-9A-Fa-f]{2}\\u[Dd][C-Fc-f][0-9A-Fa-f]{2}))*+"
+    r'(?:[^"\\\x00-\x1f]+|\\["\\/bfnrt]|\\u(?:[0-9A-CEFa-cef][0-9A-Fa-f]{3}|[Dd][0-7][0-9A-Fa-f]{2}'
+    r"|[Dd][89ABab][0-9A-Fa-f]{2}\\u[Dd][C-Fc-f][0-9A-Fa-f]{2})){0,4096}"
 )
 _SURROGATE = re.compile(r"\\u[Dd][89A-Fa-f][0-9A-Fa-f]{2}")
-_BLANK = r"[ \t\n\r]*+"
+_BLANK = r"[ \t\n\r]*"
 _INTEGER = r"-?(?:0|[1-9][0-9]{0,14})(?![0-9.eE])"
 # What follows in an array, or one member that follows in an object, where nothing can be
 # wrong with it: most of a text is passed over in a few steps.
 _ELEMENTS = re.compile(
-    rf'(?:,{_BLANK}(?:{_INTEGER}|true|false|null|"[^"\\\x00-\x1f,]*+"){_BLANK}(?=[],]))*+'
+    rf'(?:,{_BLANK}(?:{_INTEGER}|true|false|null|"[^"\\\x00-\x1f,]*"){_BLANK}(?=[],])){{0,4096}}'
 )
 _MEMBER = re.compile(
-    rf',{_BLANK}"([^"\\\x00-\x1f]*+)"{_BLANK}:{_BLANK}'
-    rf'(?:{_INTEGER}|true|false|null|"[^"\\\x00-\x1f]*+"){_BLANK}(?=[}},])'
+    rf',{_BLANK}"([^"\\\x00-\x1f]*)"{_BLANK}:{_BLANK}'
+    rf'(?:{_INTEGER}|true|false|null|"[^"\\\x00-\x1f]*"){_BLANK}(?=[}},])'
 )
 _WORDS = ("true", "false", "null")
 _NOT_JSON = ("NaN", "Infinity", "-Infinity")
@@ -214,8 +215,10 @@ class _Scanner:
     def _string(self) -> str:
         """Passes over a string; gives what stands between the quotation marks, still escaped."""
         start = self.at + 1
-        found = _INSIDE.match(self.text, start)
-        end = start if found is None else found.end()
+        end, found = start, _INSIDE.match(self.text, start)
+        while found is not None and found.end() > end:
+            end = found.end()
+            found = _INSIDE.match(self.text, end)
         if self.text.startswith('"', end):
             self.at = end + 1
             return self.text[start:end]
