@@ -47,14 +47,16 @@ def claim(number: int) -> Claim:
 
 def work(url: str, done: str, now: int, seed: int, killed: bool, numbers: list[int]) -> None:
     """Offer ``numbers``, do what is won, and write each down in the file ``done``; if it is to
-    be ``killed``, die at a point that ``seed`` decides."""
+    be ``killed``, die at a point that ``seed`` decides. Seed 0 dies with its first message begun,
+    so that whoever wins which message, one is left in doubt."""
     chance = random.Random(seed)
     chance.shuffle(numbers)
     last = chance.choice(numbers[len(numbers) // 4 :]) if killed else None
     where = chance.choice(POINTS)
 
     def at(point: str, number: int) -> None:
-        if number == last and point == where:
+        first = killed and seed == 0 and point == "started"
+        if first or (number == last and point == where):
             os.kill(os.getpid(), signal.SIGKILL)
 
     log = os.open(done, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
