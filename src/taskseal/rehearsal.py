@@ -172,14 +172,14 @@ def _look(
     exam = Examination(trust=trust, policy=policy, identity=None, now=at)
     try:
         authenticate(exam, message.data, profiles, None, message.signature)
-        check_content(exam, exam.facts())
+        check_content(exam)
         check_freshness(exam)
         decided = _check_decision(exam)
     except Refused as refused:
         return refused.as_value()
     assert exam.entry is not None and exam.issued is not None and exam.expires is not None
     signers = (exam.entry.key_version, *decided)
-    return _Standing(signers, exam.issued, exam.expires, policy.limits(exam.kind).past_skew)
+    return _Standing(signers, exam.issued, exam.expires, exam.terms.limits.past_skew)
 
 
 def _check_decision(exam: Examination) -> tuple[str, ...]:

@@ -278,11 +278,11 @@ def _seal(exam: Examination, signer: Signer, request: Request) -> Signed:
         exam.envelope = without(exam.envelope, (kind.signature,))
     if kind.decision == "":
         check_alone(exam)
-    check_content(exam, exam.facts())
+    check_content(exam)
     timed(exam, signer, request)
     check_freshness(exam)
     check_principal(exam)
-    check_bindings(exam, exam.facts())
+    check_bindings(exam)
     _check_portable(exam, request)
     size = len(canonicalise(exam.envelope))
     if size > kind.size_limit:

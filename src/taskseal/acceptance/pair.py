@@ -98,7 +98,7 @@ def _read_request(
         InputError: it cannot be read.
     """
     everything = Policy(allow_forms=frozenset(FORMS))
-    asked = Examination(Trust((), {}), everything, identity=None, now=exam.now)
+    asked = Examination(trust=Trust((), {}), policy=everything, identity=None, now=exam.now)
     named = named_profile(profile, profiles)
     try:
         open_message(asked, request, profiles, named, signature)
@@ -169,7 +169,7 @@ def _digest(asked: Examination) -> str:
 
 def _check_time(exam: Examination, asked: Examination) -> None:
     """The message was received while the request was valid, by either side's reckoning."""
-    limits = exam.policy.limits(asked.kind)
+    limits = exam.policy.terms(asked.kind).limits
     received = read_instant(exam.envelope["receivedAt"])
     assert received is not None
     issued, expires = _validity(asked)

@@ -8,13 +8,16 @@ Source: RFC 4648 sections 5 and 8, SPEC section 2.2.
 
 from __future__ import annotations
 
-import binascii
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error, a2b_base64, b2a_base64
+
+# Between the two alphabets; what is of the other one only becomes a sign of neither.
+_TO_URL = bytes.maketrans(b"+/", b"-_")
+_FROM_URL = bytes.maketrans(b"-_+/", b"+/\0\0")
 
 
 def b64url_encode(data: bytes) -> str:
     """``data`` as base64url without padding."""
-    return urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
+    return b2a_base64(data, newline=False).translate(_TO_URL, b"=").decode("ascii")
 
 
 def b64url_decode(text: object) -> bytes | None:
@@ -24,11 +27,12 @@ def b64url_decode(text: object) -> bytes | None:
     """
     if type(text) is not str or not text.isascii():
         return None
+    plain = text.encode("ascii").translate(_FROM_URL)
     try:
-        data = urlsafe_b64decode(text + "==")
-    except (binascii.Error, ValueError):
+        data = a2b_base64(plain + b"==")
+    except Error:
         return None
-    return data if b64url_encode(data) == text else None
+    return data if b2a_base64(data, newline=False).rstrip(b"=") == plain else None
 
 
 def hex_decode(text: object) -> bytes | None:

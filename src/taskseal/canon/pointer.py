@@ -63,18 +63,26 @@ def resolve(value: object, pointer: str, default: object = MISSING) -> object:
     Raises:
         InputError: ``usage`` when ``pointer`` is malformed.
     """
+    steps = _steps(pointer)
+    if len(steps) == 1 and type(value) is dict:
+        return value.get(steps[0][0], default)  # nearly all that is ever asked
     here: object = value
-    for token in split(pointer):
-        if type(here) is dict or isinstance(here, dict):
+    for token, index in steps:
+        if isinstance(here, dict):
             here = here.get(token, MISSING)
-        elif isinstance(here, list):
-            index = _index(token)
-            here = here[index] if index is not None and index < len(here) else MISSING
+        elif index is not None and isinstance(here, list) and index < len(here):
+            here = here[index]
         else:
-            here = MISSING
+            return default
         if here is MISSING:
             return default
     return here
+
+
+@lru_cache(maxsize=4096)
+def _steps(pointer: str) -> tuple[tuple[str, int | None], ...]:
+    """The tokens of ``pointer``, each with the array index that it is, if it is one."""
+    return tuple((token, _index(token)) for token in split(pointer))
 
 
 def _index(token: str) -> int | None:

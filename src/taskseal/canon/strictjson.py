@@ -78,7 +78,8 @@ def parse(data: bytes, *, exact: bool = True, search: int | None = None) -> Pars
             ``nesting_too_deep``, with pointer and byte offset; ``unsupported_type`` when
             ``data`` is not bytes.
     """
-    data = _as_bytes(data)
+    if type(data) is not bytes:
+        data = _as_bytes(data)
     refuse = _refuse if search is None or len(data) <= search else _refuse_unsearched
     try:
         value = orjson.loads(data)
@@ -96,8 +97,6 @@ def parse(data: bytes, *, exact: bool = True, search: int | None = None) -> Pars
 
 
 def _as_bytes(data: object) -> bytes:
-    if type(data) is bytes:
-        return data
     if isinstance(data, bytes | bytearray | memoryview):
         return bytes(data)
     raise InputError(
@@ -170,7 +169,7 @@ def _numbers_are_plain(written: bytes) -> bool:
     What a string holds may look like such a number; then the exact, slower look decides.
     """
     cut = written.translate(_AS_COMMAS, _CUT)
-    if _FRACTION.search(cut) is None:
+    if (b",." not in cut and b",e" not in cut) or _FRACTION.search(cut) is None:
         return cut[:1] == b"," or written[:1] not in b"-0123456789"
     if _EXPONENT.search(cut) is None and _TINY not in written and _INTEGRAL.search(written) is None:
         return True

@@ -175,17 +175,18 @@ def _look_at_policy(found: Diagnosis, config: Config) -> None:
 def _rules_json(kind: Profile, policy: Policy) -> dict[str, Any]:
     from taskseal.verify.policy import FORMS
 
-    limits, ceiling = policy.limits(kind), policy.ceiling(kind)
+    terms = policy.terms(kind)
+    limits, ceiling = terms.limits, terms.ceiling
     return {
         "profile": kind.id,
-        "forms": [form for form in FORMS if policy.takes(kind, form)],
+        "forms": [form for form in FORMS if form in terms.forms],
         "maxLifetime": span(limits.max_lifetime),
         "futureSkew": span(limits.future_skew),
         "pastSkew": span(limits.past_skew),
-        "maxAge": span(kind.max_age or policy.oldest(kind)),
-        "requireArtefacts": policy.wants_artefacts(kind),
-        "requireReceipt": bool(kind.decision) and policy.wants_receipt(kind),
-        "allowTruncated": policy.takes_truncated(kind),
+        "maxAge": span(kind.max_age or terms.oldest),
+        "requireArtefacts": terms.artefacts,
+        "requireReceipt": bool(kind.decision) and terms.receipt,
+        "allowTruncated": terms.truncated,
         "ceiling": None if ceiling is None else output.named(ceiling.source),
     }
 

@@ -159,7 +159,7 @@ def _note_form(signed: Signed, profile: Profile | None) -> None:
     from taskseal.wire.forms import FORMATS as BY_FORMAT
 
     form = BY_FORMAT[signed.format].name
-    if not Policy().takes(opening.profile_of(signed.profile, profile), form):
+    if form not in Policy().terms(opening.profile_of(signed.profile, profile)).forms:
         output.note(f"note: receivers need --allow-form {form}")
 
 

@@ -159,6 +159,8 @@ class PublicKey:
     raw: bytes
     thumbprint: str = field(init=False, compare=False)
     """RFC 7638 over SHA-256, 43 base64url characters."""
+    signature_size: int = field(init=False, repr=False, compare=False)
+    """Bytes of its signatures."""
     _verify: Verify = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -172,6 +174,7 @@ class PublicKey:
         if found is None:
             raise MaterialError(Reason.WEAK_KEY)
         object.__setattr__(self, "raw", found[0])
+        object.__setattr__(self, "signature_size", row.signature_size)
         object.__setattr__(self, "_verify", found[1])
         members = ",".join(f'"{name}":"{text}"' for name, text in sorted(self.jwk().items()))
         digest = sha256(f"{{{members}}}".encode("ascii")).digest()

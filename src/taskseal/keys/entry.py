@@ -74,6 +74,23 @@ class KeyEntry:
     flaw: Reason | None = None
     keyset: Window | None = None
     generation: int | None = None
+    _span: tuple[Instant, Instant] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        begins, ends = [self.not_before], [self.accept_until]
+        if self.flaw is not None:
+            ends.append(begins[0])
+        if self.revoked_at is not None:
+            ends.append(self.revoked_at)
+        if self.keyset is not None:
+            begins.append(self.keyset.issued - FUTURE_SKEW)
+            ends.append(self.keyset.expires)
+        object.__setattr__(self, "_span", (max(begins), min(ends)))
+
+    def stands(self, now: Instant) -> bool:
+        """Whether neither :meth:`gate_fault` nor :meth:`keyset_fault` has anything to say."""
+        begin, end = self._span
+        return begin <= now < end
 
     def gate_fault(self, now: Instant) -> Reason | None:
         """Why the key may verify nothing at ``now``, or None; asked before the signature."""

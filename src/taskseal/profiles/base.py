@@ -70,8 +70,9 @@ NO_CONTEXT = Context()
 """Nothing is known beside the message."""
 
 
-class Facts(NamedTuple):
-    """What a profile's checks may look at.
+@dataclass
+class Facts:
+    """What a profile's checks may look at, and no more; they write nothing into it.
 
     ``now`` is in nanoseconds since 1970. ``signing`` is true when the sender's own tool asks.
     ``fence_in_ledger`` is true when a ledger will compare the fence epoch in its transaction.
@@ -196,18 +197,19 @@ class Profile:
     rules: Callable[[Facts], Checks] = _no_checks
     advance: Callable[[Envelope], tuple[str, int] | None] = _no_advance
     answer: Callable[[Facts, Reason, AisaIdentity], dict[str, Any] | None] = _no_answer
+    form: str = field(init=False)
+    """The form that the profile is signed in unless another is asked for."""
+
+    def __post_init__(self) -> None:
+        form = "jws" if self.signature is None else "embedded"
+        if self.forms is not None:
+            form = self.forms[0] if self.forms else "digest"
+        object.__setattr__(self, "form", form)
 
     @property
     def typ(self) -> str:
         """The JOSE ``typ`` that keeps this profile apart from all others (SPEC section 6)."""
         return f"vnd.taskseal.{self.id.replace('/', '.')}+jws"
-
-    @property
-    def form(self) -> str:
-        """The form that the profile is signed in unless another is asked for."""
-        if self.forms is not None:
-            return self.forms[0] if self.forms else "digest"
-        return "jws" if self.signature is None else "embedded"
 
     def has_form(self, form: str) -> bool:
         """Whether a signature may have ``form`` at all, whatever a policy says."""

@@ -31,10 +31,9 @@ _HASH_LENGTH = {"sha256": 64, "blake3": 64}
 _COMMIT_LENGTHS = (40, 64)
 
 
-def semantics(facts: Facts) -> Iterator[Check]:
+def semantics(facts: Facts) -> tuple[Check, ...]:
     """What must hold in a task that fits its schema."""
-    yield _skills(facts.envelope)
-    yield _network(facts.envelope["authority"])
+    return _skills(facts.envelope), _network(facts.envelope["authority"])
 
 
 def _skills(envelope: Envelope) -> Check:
@@ -71,21 +70,16 @@ def bindings(envelope: Envelope) -> Iterator[Binding]:
     for index, skill in enumerate(skills if isinstance(skills, list) else ()):
         if isinstance(skill, dict):
             pointer = f"/requiredSkills/{index}/contentHash"
-            codec = "blake3:hex" if _is_blake3(skill.get("contentHash")) else "sha256:hex"
-            ref = _text(skill.get("skillId"))
+            found, ref = skill.get("contentHash"), skill.get("skillId")
+            blake3 = isinstance(found, str) and found.startswith("blake3:")
+            codec = "blake3:hex" if blake3 else "sha256:hex"
+            ref = ref if isinstance(ref, str) else None
             yield Binding("skill", pointer, codec, "skill", ref, None, None, True)
     bundle = envelope.get("skillBundle")
     if isinstance(bundle, dict):
-        ref = _text(bundle.get("bundleId"))
+        ref = bundle.get("bundleId")
+        ref = ref if isinstance(ref, str) else None
         yield Binding("bundle", "/skillBundle/bundleHash", "sha256:hex", "bundle", ref=ref)
-
-
-def _is_blake3(text: object) -> bool:
-    return isinstance(text, str) and text.startswith("blake3:")
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 DHARMA_TASK = Profile(

@@ -48,7 +48,7 @@ def _spans(exam: Examination) -> tuple[Instant, Instant]:
     of a message lasts as long as itself. One without an expiry of its own lives by its signature
     alone; it is known for as long as a signature may live, or as it may be taken without one.
     """
-    kind, limits = exam.kind, exam.policy.limits(exam.kind)
+    kind, limits = exam.kind, exam.terms.limits
     assert exam.expires is not None and exam.issued is not None
     own = None if kind.expires is None else read_instant(resolve(exam.envelope, kind.expires))
     if own is None and kind.max_age is not None:
@@ -58,7 +58,7 @@ def _spans(exam: Examination) -> tuple[Instant, Instant]:
         latest = max(own, exam.expires)
         return latest, latest + limits.past_skew
     header = None if exam.jws is None else exam.jws.header
-    known_until = max(exam.expires, exam.issued + exam.policy.oldest(kind))
+    known_until = max(exam.expires, exam.issued + exam.terms.oldest)
     if header is not None and header.iat is not None and limits.max_lifetime is not None:
         known_until = max(known_until, header.iat * SECOND + limits.max_lifetime)
     return exam.expires, known_until + limits.past_skew

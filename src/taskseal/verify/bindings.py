@@ -36,7 +36,7 @@ def check_binding(exam: Examination, binding: Binding) -> Check:
 
 
 def _unsupplied(exam: Examination, binding: Binding, why: str) -> Check:
-    if exam.policy.wants_artefacts(exam.kind):
+    if exam.terms.artefacts:
         return failed(binding.name, Reason.ARTEFACT_MISSING, why, binding.pointer)
     return Check(binding.name, "skipped", None, why, binding.pointer)
 

@@ -16,11 +16,9 @@ from taskseal.keys.entry import KeyEntry
 from taskseal.keys.trust import Trust
 from taskseal.ledger.base import ReplayId
 from taskseal.profiles.base import (
-    NO_CONTEXT,
     AisaIdentity,
     Binding,
     Check,
-    Context,
     Facts,
     Profile,
     failed,
@@ -28,7 +26,7 @@ from taskseal.profiles.base import (
 )
 from taskseal.profiles.material import Source
 from taskseal.validity import Instant
-from taskseal.verify.policy import Identity, Policy
+from taskseal.verify.policy import Identity, Policy, Terms
 from taskseal.verify.result import Accepted, Refused, SignerInfo
 from taskseal.verify.revocation import Evidence
 from taskseal.wire.base import Received
@@ -49,49 +47,48 @@ class Proof:
         return None if self.seal is None else self.seal.issued
 
 
-@dataclass(slots=True)
-class Examination:
+@dataclass(kw_only=True)
+class Examination(Facts):
     """The state of one verification, filled step by step; it lives for one call.
 
-    ``envelope`` is the value exactly as parsed, ``plain`` says that the fast writer may write
-    it, ``received`` is the text when that is its canonical form already. ``signed`` is the
-    canonical envelope without an embedded signature: what the digest covers. ``seals`` are the
-    signatures as received and ``proofs`` those that count, by issuer and key version; ``entry``
-    and ``jws`` are the first one's. ``outcome`` is what an action decision says, once all else in
-    it has held, and ``authorised`` what follows.
+    A profile's own checks see the :class:`Facts` of it alone. ``envelope`` is the value exactly as
+    parsed, ``plain`` says that the fast writer may write it, ``received`` is the text when that is
+    its canonical form already. ``signed`` is the canonical envelope without an embedded
+    signature: what the digest covers. ``seals`` are the signatures as received and ``proofs``
+    those that count, by issuer and key version; ``entry`` and ``jws`` are the first one's.
+    ``outcome`` is what an action decision says, once all else in it has held, and ``authorised``
+    what follows.
     """
 
     trust: Trust
     policy: Policy
     identity: Identity | None
-    now: Instant
-    context: Context = NO_CONTEXT
     artefacts: Mapping[str, Source] = field(default_factory=dict)
     evidence: tuple[Evidence, ...] = ()
-    fence_in_ledger: bool = False
-    signing: bool = False
     checks: list[Check] = field(default_factory=list)
-    profile: Profile | None = None
-    kind: Profile = field(init=False)
+    # What is found on the way; as long as it is not, the class's own value stands.
     envelope: dict[str, Any] = field(init=False)
-    plain: bool = False
-    received: bytes | None = None
-    form: str | None = None
-    seals: tuple[Received, ...] = ()
-    proofs: tuple[Proof, ...] = ()
-    issuers: tuple[str, ...] = ()
-    jws: Jws | None = None
-    entry: KeyEntry | None = None
-    bindings: tuple[Binding, ...] = ()
+    profile: Profile | None = field(init=False, default=None)
+    kind: Profile = field(init=False)
+    terms: Terms = field(init=False)
+    plain: bool = field(init=False, default=False)
+    received: bytes | None = field(init=False, default=None)
+    form: str | None = field(init=False, default=None)
+    seals: tuple[Received, ...] = field(init=False, default=())
+    proofs: tuple[Proof, ...] = field(init=False, default=())
+    issuers: tuple[str, ...] = field(init=False, default=())
+    jws: Jws | None = field(init=False, default=None)
+    entry: KeyEntry | None = field(init=False, default=None)
+    bindings: tuple[Binding, ...] = field(init=False, default=())
     measured: dict[tuple[str, str, str], Hashed | None] = field(default_factory=dict)
-    signature: bytes = b""
-    signed: bytes = b""
-    canonical: str = "rfc8785"
-    authentic: bool = False
-    issued: Instant | None = None
-    expires: Instant | None = None
-    outcome: str | None = None
-    authorised: bool | None = None
+    signature: bytes = field(init=False, default=b"")
+    signed: bytes = field(init=False, default=b"")
+    canonical: str = field(init=False, default="rfc8785")
+    authentic: bool = field(init=False, default=False)
+    issued: Instant | None = field(init=False, default=None)
+    expires: Instant | None = field(init=False, default=None)
+    outcome: str | None = field(init=False, default=None)
+    authorised: bool | None = field(init=False, default=None)
 
     def add(self, check: Check) -> None:
         """Notes ``check``; a failed one ends the examination.
@@ -106,7 +103,9 @@ class Examination:
     def add_all(self, checks: Iterable[Check]) -> None:
         """Notes ``checks`` in order, up to the first failed one."""
         for check in checks:
-            self.add(check)
+            self.checks.append(check)
+            if check.reason is not None:
+                raise self._refused(check)
 
     def fail(
         self, check: str, reason: Reason, detail: str = "", pointer: str | None = None
@@ -174,8 +173,10 @@ class Examination:
         return len({each.entry.key.thumbprint for each in proofs if each.entry.key is not None})
 
     def take(self, profile: Profile) -> Profile:
-        """Settles what the message is; from here on ``kind`` is known."""
+        """Settles what the message is; from here on ``kind`` and ``terms`` are known."""
         self.profile = self.kind = profile
+        self.terms = self.policy.terms(profile)
+        self.allow_truncated = self.terms.truncated
         return profile
 
     @property
@@ -206,17 +207,6 @@ class Examination:
             if found:
                 return found[0] if len(found) == 1 else Reason.AMBIGUOUS_KEY
         return Reason.UNKNOWN_KEY
-
-    def facts(self) -> Facts:
-        """What the profile's checks may look at."""
-        return Facts(
-            self.envelope,
-            self.now,
-            self.context,
-            self.signing,
-            self.fence_in_ledger,
-            self.policy.takes_truncated(self.kind),
-        )
 
     @property
     def signer(self) -> SignerInfo | None:
@@ -271,22 +261,21 @@ class Examination:
 
     def accepted(self, replay_ids: tuple[ReplayId, ...] = ()) -> Accepted:
         """The verdict when nothing failed; ``replay_ids`` are those that a ledger took."""
-        signer, proofs = self.signer, self.standing
-        assert signer is not None and self.form is not None
+        assert self.authentic and self.entry is not None and self.form is not None
         assert self.issued is not None and self.expires is not None
+        entries = [each.entry for each in self.proofs] or [self.entry]
         return Accepted(
-            self.kind.id,
-            signer,
-            self.form,
-            self.canonical,
-            self.issued,
-            self.expires,
-            tuple(self.checks),
-            self.signed,
-            self.envelope,
-            replay_ids,
-            self.authorised,
-            (signer,) if len(proofs) == 1 else tuple(signer_info(each.entry) for each in proofs),
+            profile=self.kind.id,
+            signers=tuple(map(signer_info, entries)),
+            form=self.form,
+            canonical=self.canonical,
+            issued=self.issued,
+            expires=self.expires,
+            checks=tuple(self.checks),
+            signed=self.signed,
+            value=self.envelope,
+            replay_ids=replay_ids,
+            authorised=self.authorised,
         )
 
     def _refused(self, check: Check) -> Refused:
@@ -311,7 +300,7 @@ class Examination:
         me: AisaIdentity | None = None if self.identity is None else self.identity.aisa
         if not self.authentic or self.profile is None or me is None:
             return None
-        return self.profile.answer(self.facts(), reason, me)
+        return self.profile.answer(self, reason, me)
 
 
 def signer_info(entry: KeyEntry) -> SignerInfo:

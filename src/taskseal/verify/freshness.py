@@ -10,7 +10,7 @@ from typing import NamedTuple
 from taskseal.canon.pointer import MISSING, resolve
 from taskseal.errors import Reason
 from taskseal.profiles.base import Check, failed, passed, skipped
-from taskseal.validity import Instant, Limits, Window, read_instant
+from taskseal.validity import Instant, Limits, Window, holds, read_instant
 from taskseal.verify.examination import Examination, Proof
 from taskseal.verify.revocation import dated
 
@@ -30,14 +30,10 @@ def check_freshness(exam: Examination) -> None:
     """Every window holds now, and the key had not retired (SPEC sections 3 and 4.6)."""
     kind = exam.kind
     issued, expires = _instant(exam, kind.issued), _instant(exam, kind.expires)
-    if not exam.seals and issued is not None and expires is not None:
-        # The common case, a signature inside that has no times of its own, in a straight line.
-        (proof,) = exam.standing
-        if not _is_revoked(exam, proof):
-            own = _Span(Window(issued, expires), exam.policy.limits(kind), kind.expires)
-            exam.issued, exam.expires = issued, expires
-            exam.add(_freshness(exam, proof, issued, [own]))
-            return
+    if issued is not None and expires is not None and _is_plainly_fresh(exam, issued, expires):
+        exam.issued, exam.expires = issued, expires
+        exam.checks.append(_FRESH)
+        return
     spans = {proof: _spans(exam, proof, issued, expires) for proof in exam.standing}
     _settle(exam, issued, spans)
     if any(_is_revoked(exam, proof) for proof in exam.standing):
@@ -46,6 +42,22 @@ def check_freshness(exam: Examination) -> None:
     exam.narrow(lambda proof: _freshness(exam, proof, issued, spans[proof]))
     if exam.standing != counted:
         _settle(exam, issued, spans)
+
+
+def _is_plainly_fresh(exam: Examination, issued: Instant, expires: Instant) -> bool:
+    """Whether the message's own window holds and is all that there is to look at.
+
+    The common case: one signature, inside, without times of its own, by a key of today. What does
+    not hold here is looked at again, and named.
+    """
+    entry, now = exam.entry, exam.now
+    return (
+        not exam.proofs
+        and entry is not None
+        and holds(issued, expires, now, exam.terms.limits)
+        and not entry.is_revoked(now)
+        and entry.retired_fault(now, issued) is None
+    )
 
 
 def _settle(exam: Examination, issued: Instant | None, spans: dict[Proof, list[_Span]]) -> None:
@@ -122,7 +134,7 @@ def _spans(
     exam: Examination, proof: Proof, issued: Instant | None, expires: Instant | None
 ) -> list[_Span]:
     """The message's own window, then the signature's."""
-    limits = exam.policy.limits(exam.kind)
+    limits = exam.terms.limits
     seal, signed = proof.seal, None
     if seal is not None and seal.expires is not None:
         start = seal.issued if seal.issued is not None else issued
@@ -159,7 +171,7 @@ def _own(
         # A report may be about yesterday: only the signature's own life is bounded.
         end, pointer = signed.window.expires, signed.pointer
     else:
-        end = issued + exam.policy.oldest(kind)
+        end = issued + exam.terms.oldest
     return [_Span(Window(issued, end), unbounded, pointer)]
 
 

@@ -15,7 +15,6 @@ from taskseal.canon.jcs import encode
 from taskseal.canon.pointer import MISSING, resolve
 from taskseal.canon.strictjson import Parsed, parse
 from taskseal.errors import InputError, Reason
-from taskseal.keys.algorithms import scheme
 from taskseal.keys.entry import KeyEntry
 from taskseal.profiles.base import Profile, passed
 from taskseal.verify.algorithm import algorithm_fault
@@ -25,7 +24,7 @@ from taskseal.verify.revocation import asks_when
 from taskseal.verify.seals import check_enough, guarded, prove, refuse
 from taskseal.verify.standing import key_fault
 from taskseal.wire.base import MAX_SEALS, Sealed
-from taskseal.wire.embedded import cut_out, read_signature, without
+from taskseal.wire.embedded import read_signature, without
 from taskseal.wire.forms import FORMS, around, read_around, read_beside
 
 _READ = tuple(map(passed, ("size", "text", "profile")))
@@ -109,9 +108,9 @@ def open_message(
             exam.fail("form", Reason.SIGNATURE_MISSING)
         exam.form = kind.form
     form = exam.form or ""
-    if not exam.policy.takes(kind, form):
+    if form not in exam.terms.forms:
         exam.fail("form", Reason.FORM_NOT_ALLOWED, f"{form} is not taken for {kind.id}")
-    exam.add(_FORM)
+    exam.checks.append(_FORM)
 
 
 def _carry(exam: Examination, sealed: Sealed) -> None:
@@ -159,31 +158,38 @@ def foreign(profile: Profile, value: Mapping[str, Any]) -> tuple[str, str]:
 def _prove_embedded(exam: Examination) -> None:
     """Proves who made the signature that stands where the profile says."""
     version, alg = _claimed_key(exam)
-    entry = _find_key(exam, version)
-    _check_key(exam, entry, alg)
-    _check_signature(exam, entry)
+    found = exam.find_key(version)
+    if isinstance(found, Reason):
+        exam.fail("key", found, f"key version {version[:80]!r}", _key_place(exam))
+    exam.entry = found
+    _check_key(exam, found, alg)
+    _check_signature(exam, found)
     check_enough(exam)
     exam.authentic = True
-    exam.add(_SIGNATURE)
+    exam.checks.append(_SIGNATURE)
 
 
 def _claimed_key(exam: Examination) -> tuple[str, str | None]:
     """The key version and the algorithm that the envelope names."""
     kind = exam.kind
     assert kind.signature is not None
-    pointer = kind.signature
     try:
-        exam.signature = read_signature(exam.envelope, pointer)
+        exam.signature = read_signature(exam.envelope, kind.signature)
     except InputError as fault:
         refuse(exam, "header", fault)
-    alg = _embedded_algorithm(exam)
+    alg = None if kind.algorithm is None else _embedded_algorithm(exam, kind.algorithm)
     version = _embedded_version(exam)
     if version is None and not _names_a_key(exam):
         version = exam.policy.unversioned_key
     if version is None:
-        exam.fail("key", Reason.KEY_VERSION_MISSING, pointer=(kind.key_version or ("",))[0])
-    exam.add(_HEADER)
+        exam.fail("key", Reason.KEY_VERSION_MISSING, pointer=_key_place(exam) or "")
+    exam.checks.append(_HEADER)
     return version, alg
+
+
+def _key_place(exam: Examination) -> str | None:
+    """Where the envelope names the key, if anywhere."""
+    return exam.kind.key_version[0] if exam.kind.key_version else None
 
 
 def _names_a_key(exam: Examination) -> bool:
@@ -192,71 +198,58 @@ def _names_a_key(exam: Examination) -> bool:
 
 
 def _embedded_version(exam: Examination) -> str | None:
-    kind = exam.kind
-    if not kind.key_version:
-        return kind.fixed_key_version
+    pointers = exam.kind.key_version
+    if not pointers:
+        return exam.kind.fixed_key_version
+    if len(pointers) == 1:
+        version = resolve(exam.envelope, pointers[0])
+        return version if type(version) is str and version else None
     parts = []
-    for pointer in kind.key_version:
+    for pointer in pointers:
         part = resolve(exam.envelope, pointer)
-        if type(part) is int and len(kind.key_version) > 1:
+        if type(part) is int:
             part = str(part)
         if type(part) is not str or not part:
             return None
-        if len(kind.key_version) > 1 and "#" in part:
+        if "#" in part:
             exam.fail("key", Reason.UNKNOWN_KEY, "a part of the key version holds '#'", pointer)
         parts.append(part)
     return "#".join(parts)
 
 
-def _embedded_algorithm(exam: Examination) -> str | None:
-    pointer = exam.kind.algorithm
-    if pointer is None:
-        return None
+def _embedded_algorithm(exam: Examination, pointer: str) -> str:
     alg = resolve(exam.envelope, pointer)
     if type(alg) is not str:
         exam.fail("header", Reason.UNSUPPORTED_ALGORITHM, "it names no algorithm", pointer)
     return str(alg)
 
 
-def _find_key(exam: Examination, version: str) -> KeyEntry:
-    where = (exam.kind.key_version or (None,))[0]
-    found = exam.find_key(version)
-    if isinstance(found, Reason):
-        exam.fail("key", found, f"key version {version[:80]!r}", where)
-    exam.entry = found
-    return found
-
-
 def _check_key(exam: Examination, entry: KeyEntry, alg: str | None) -> None:
-    kind = exam.kind
-    where = (kind.key_version or (None,))[0]
+    kind, key = exam.kind, entry.key
+    assert key is not None
     dated = asks_when(exam.policy, exam.evidence)
     fault = key_fault(entry, kind.id, exam.now, exam.policy, revoked=dated)
     if fault is not None:
-        exam.fail("key", *fault, where)
-    assert entry.key is not None
-    mine = entry.key.algorithm
-    odd = algorithm_fault(mine, alg, kind.id)
+        exam.fail("key", *fault, _key_place(exam))
+    odd = algorithm_fault(key.algorithm, alg, kind.id)
     if odd is not None:
-        exam.fail("key", *odd, kind.algorithm or where)
-    size = scheme(mine).signature_size
-    if len(exam.signature) != size:
-        detail = f"{len(exam.signature)} bytes, an {mine} signature has {size}"
+        exam.fail("key", *odd, kind.algorithm or _key_place(exam))
+    if len(exam.signature) != key.signature_size:
+        sizes = f"{len(exam.signature)} bytes, an {key.algorithm} signature has"
+        detail = f"{sizes} {key.signature_size}"
         exam.fail("key", Reason.SIGNATURE_MALFORMED, detail, kind.signature)
-    exam.add(_KEY)
+    exam.checks.append(_KEY)
 
 
 def _check_signature(exam: Examination, entry: KeyEntry) -> None:
     """Over RFC 8785; where the profile's own rule gives other bytes, over those too."""
     kind, key = exam.kind, entry.key
     assert key is not None and kind.signature is not None
-    cut = None if exam.received is None else cut_out(exam.received, exam.envelope, kind.signature)
-    bare = without(exam.envelope, (kind.signature,)) if cut is None else None
-    exam.signed = encode(bare, plain=exam.plain) if cut is None else cut
+    bare = without(exam.envelope, (kind.signature,))
+    exam.signed = encode(bare, plain=exam.plain)
     if key.verify(exam.signed, exam.signature):
         return
     if kind.canonical == "dharma":
-        bare = bare or without(exam.envelope, (kind.signature,))
         other = portability(bare)
         if other.verdict == "undecidable":
             exam.fail("signature", Reason.NOT_PORTABLE, other.said, other.pointer)

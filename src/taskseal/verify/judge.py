@@ -8,7 +8,7 @@ from __future__ import annotations
 from taskseal.canon.pointer import MISSING, resolve
 from taskseal.errors import Reason
 from taskseal.keys.entry import KeyEntry
-from taskseal.profiles.base import Check, Facts, failed, passed, skipped
+from taskseal.profiles.base import Check, failed, passed, skipped
 from taskseal.profiles.dharma_receipt import DHARMA_ACTION_DECISION
 from taskseal.verify.bindings import check_binding
 from taskseal.verify.examination import Examination, Proof
@@ -20,6 +20,7 @@ _SCHEMA, _PRINCIPAL, _AUDIENCE, _CEILING = map(
     passed, ("schema", "principal", "audience", "ceiling")
 )
 _NO_IDENTITY = skipped("audience", "no receiver identity was given")
+_ANYONE = skipped("audience", "anyone will do")
 _NO_PLACE = skipped("audience", "the form has no place for an audience")
 _NOT_ADDRESSED = skipped("audience", "no audience was given to compare with")
 
@@ -31,31 +32,30 @@ def judge(exam: Examination) -> None:
         Refused: at the first check that does not hold.
         InputError, MaterialError: when what the receiver supplied cannot be read.
     """
-    facts = exam.facts()
-    check_content(exam, facts)
+    check_content(exam)
     check_freshness(exam)
     check_audience(exam)
     check_principal(exam)
-    check_bindings(exam, facts)
+    check_bindings(exam)
 
 
-def check_content(exam: Examination, facts: Facts) -> None:
+def check_content(exam: Examination) -> None:
     """Schema and the checks beyond it: all that the message alone can answer."""
     kind = exam.kind
-    exam.add_all(kind.known(facts))
+    exam.add_all(kind.known(exam))
     if kind.schema is not None:
         fault = kind.schema.fault(exam.envelope)
         if fault is not None:
             exam.fail("schema", kind.schema_reason, fault.detail, fault.pointer)
-    exam.add(_SCHEMA)
-    exam.add_all(kind.semantics(facts))
+    exam.checks.append(_SCHEMA)
+    exam.add_all(kind.semantics(exam))
     exam.bindings = tuple(kind.bindings(exam.envelope))
     for binding in exam.bindings:
         if binding.inline is not None:
             exam.add(check_binding(exam, binding))
 
 
-def check_bindings(exam: Examination, facts: Facts) -> None:
+def check_bindings(exam: Examination) -> None:
     """Decision, digests of artefacts, what the receiver knows, the receiver's own rules.
 
     What a decision allows is asked last: a refusal for it says that all else has held.
@@ -65,21 +65,20 @@ def check_bindings(exam: Examination, facts: Facts) -> None:
     for binding in exam.bindings:
         if binding.inline is None:
             exam.add(check_binding(exam, binding))
-    exam.add_all(kind.relations(facts))
-    exam.add_all(kind.rules(facts))
-    _check_ceilings(exam)
+    exam.add_all(kind.relations(exam))
+    exam.add_all(kind.rules(exam))
+    if exam.policy.per_profile:
+        _check_ceilings(exam)
     check_outcome(exam)
 
 
 def _check_ceilings(exam: Examination) -> None:
     """The message, and the decision that it carries, ask for no more than this receiver allows."""
-    if not exam.policy.per_profile:
-        return
     laid = [(exam.kind, "")]
     if exam.kind.decision:
         laid.append((DHARMA_ACTION_DECISION, exam.kind.decision))
     for kind, pointer in laid:
-        ceiling = exam.policy.ceiling(kind)
+        ceiling = exam.policy.terms(kind).ceiling
         if ceiling is None:
             continue
         value = resolve(exam.envelope, pointer)
@@ -95,7 +94,7 @@ def check_audience(exam: Examination) -> None:
     """The message is for this receiver (SPEC section 7); a member not given is skipped."""
     kind, identity = exam.kind, exam.identity
     if identity is None or identity.any:
-        exam.add(_NO_IDENTITY if identity is None else skipped("audience", "anyone will do"))
+        exam.checks.append(_NO_IDENTITY if identity is None else _ANYONE)
         return
     exam.narrow(lambda proof: _addressee(exam, proof))
     mine = {
@@ -152,12 +151,16 @@ def _same(value: object, text: str) -> bool:
 
 def check_principal(exam: Examination) -> None:
     """The signer may claim to be whom the message says (SPEC section 4.7)."""
-    exam.narrow(lambda proof: _principal(exam, proof.entry))
+    if exam.proofs:
+        exam.narrow(lambda proof: _principal(exam, proof.entry))
+    else:
+        assert exam.entry is not None
+        exam.add(_principal(exam, exam.entry))
 
 
 def _principal(exam: Examination, entry: KeyEntry) -> Check:
     kind = exam.kind
-    claim = bind_fault(entry, exam.claims)
+    claim = bind_fault(entry, exam.claims) if entry.bind else None
     if claim is not None:
         pointer, detail = claim
         where = (kind.signed or "") + pointer

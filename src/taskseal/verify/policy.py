@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, NamedTuple, TypeVar
 
 from taskseal.profiles.base import AisaIdentity, Profile
 from taskseal.profiles.schema import Schema
@@ -36,6 +36,33 @@ class ProfilePolicy:
 
 
 _NOTHING_OWN = ProfilePolicy()
+
+
+T = TypeVar("T")
+
+
+def _first(*said: T | None) -> T:
+    """The first that says anything."""
+    return next(each for each in said if each is not None)
+
+
+class Terms(NamedTuple):
+    """What a policy says of one profile, every default settled.
+
+    ``forms`` are those in which a message may arrive, ``oldest`` how many nanoseconds old one may
+    be where nothing says when it ends. ``artefacts`` says that everything bound must be supplied,
+    ``receipt`` that a decision must come with it, ``truncated`` that it may say that something in
+    it was cut off; ``ceiling`` is the receiver's own schema for it.
+    """
+
+    profile: Profile
+    forms: frozenset[str]
+    limits: Limits
+    oldest: int
+    artefacts: bool
+    receipt: bool
+    truncated: bool
+    ceiling: Schema | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,50 +94,33 @@ class Policy:
     unversioned_key: str | None = None
     threshold: int = 1
     per_profile: Mapping[str, ProfilePolicy] = field(default_factory=dict)
+    _settled: dict[str, Terms] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def takes(self, profile: Profile, form: str) -> bool:
-        """Whether ``profile`` may arrive in ``form``."""
-        if not profile.has_form(form):
-            return False
-        if form in self.allow_forms:
-            return True
-        own = self.forms.get(profile.id)
-        return form in own if own is not None else form in (profile.form, "jws-detached")
+    def terms(self, profile: Profile) -> Terms:
+        """What holds for ``profile``."""
+        found = self._settled.get(profile.id)
+        if found is None or found.profile is not profile:
+            found = self._settled[profile.id] = self._terms(profile)
+        return found
 
-    def limits(self, profile: Profile) -> Limits:
-        """The skews and the longest lifetime that hold for ``profile``."""
-        own = self._own(profile)
-        future = self.future_skew if own.future_skew is None else own.future_skew
-        past = profile.past_skew if own.past_skew is None else own.past_skew
-        longest = self.max_lifetime.get(profile.id, profile.max_lifetime)
-        return Limits(future, self.past_skew if past is None else past, longest)
-
-    def oldest(self, profile: Profile) -> int:
-        """How old a message of ``profile`` may be where nothing says when it ends."""
-        own = self._own(profile).max_age
-        return self.max_age if own is None else own
-
-    def wants_artefacts(self, profile: Profile) -> bool:
-        """Whether every artefact that a message of ``profile`` binds must be supplied."""
-        own = self._own(profile).require_artefacts
-        return self.require_artefacts if own is None else own
-
-    def wants_receipt(self, profile: Profile) -> bool:
-        """Whether a task of ``profile`` must come with a decision."""
-        own = self._own(profile).require_receipt
-        return self.require_receipt if own is None else own
-
-    def takes_truncated(self, profile: Profile) -> bool:
-        """Whether a message of ``profile`` may say that something in it was cut off."""
-        own = self._own(profile).allow_truncated
-        return self.allow_truncated if own is None else own
-
-    def ceiling(self, profile: Profile) -> Schema | None:
-        """The receiver's own schema for ``profile``, if it has one."""
-        return self._own(profile).ceiling
-
-    def _own(self, profile: Profile) -> ProfilePolicy:
-        return self.per_profile.get(profile.id, _NOTHING_OWN)
+    def _terms(self, profile: Profile) -> Terms:
+        own = self.per_profile.get(profile.id, _NOTHING_OWN)
+        replaced = self.forms.get(profile.id)
+        taken = (profile.form, "jws-detached") if replaced is None else replaced
+        return Terms(
+            profile,
+            frozenset(form for form in {*taken, *self.allow_forms} if profile.has_form(form)),
+            Limits(
+                _first(own.future_skew, self.future_skew),
+                _first(own.past_skew, profile.past_skew, self.past_skew),
+                self.max_lifetime.get(profile.id, profile.max_lifetime),
+            ),
+            _first(own.max_age, self.max_age),
+            _first(own.require_artefacts, self.require_artefacts),
+            _first(own.require_receipt, self.require_receipt),
+            _first(own.allow_truncated, self.allow_truncated),
+            own.ceiling,
+        )
 
 
 @dataclass(frozen=True, slots=True)

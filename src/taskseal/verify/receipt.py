@@ -109,7 +109,7 @@ def check_carried(exam: Examination) -> None:
         return
     value: Any = resolve(exam.envelope, at)
     if value is MISSING:
-        if exam.policy.wants_receipt(exam.kind):
+        if exam.terms.receipt:
             exam.fail("receipt", Reason.RECEIPT_MISSING, pointer=at)
         return
     action_id = value["receipt"]["actionId"]
@@ -190,7 +190,7 @@ def _check_times(exam: Examination, decision: _Decision) -> Window:
         detail = "it outlives the action"
         exam.fail("receipt times", Reason.INVALID_LIFETIME, detail, expiry_at)
     window = Window(issued, expires)
-    fault = window.fault(exam.now, exam.policy.limits(DHARMA_ACTION_DECISION))
+    fault = window.fault(exam.now, exam.policy.terms(DHARMA_ACTION_DECISION).limits)
     if fault is not None:
         exam.fail("receipt times", *fault, expiry_at)
     exam.add(_TIMES)

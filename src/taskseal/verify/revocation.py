@@ -8,7 +8,7 @@ Source: SPEC section 7 (``signed_before_revocation`` and the two beside it).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from taskseal.canon.digest import Digest
@@ -62,9 +62,9 @@ class Evidence:
         return cls(Digest.read(said["fingerprint"], "sha256:hex").value, at, accepted.signer)
 
 
-def asks_when(policy: Policy, evidence: Iterable[Evidence]) -> bool:
+def asks_when(policy: Policy, evidence: Sequence[Evidence]) -> bool:
     """Whether a revoked key's message is looked at further than that."""
-    return policy.allow_signed_before_revocation or any(True for _ in evidence)
+    return policy.allow_signed_before_revocation or bool(evidence)
 
 
 def dated(

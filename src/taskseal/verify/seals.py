@@ -14,7 +14,6 @@ from typing import NamedTuple, NoReturn, TypeVar
 
 from taskseal.canon.jcs import canonicalise, encode
 from taskseal.errors import InputError, Reason
-from taskseal.keys.algorithms import scheme
 from taskseal.keys.entry import KeyEntry
 from taskseal.profiles.base import passed
 from taskseal.verify.algorithm import algorithm_fault
@@ -154,7 +153,7 @@ def _key_fault(exam: Examination, entry: KeyEntry, seal: Received) -> Fault | No
     odd = None if seal.alg is None else algorithm_fault(mine, seal.alg, exam.kind.id)
     if odd is not None:
         return Fault("key", *odd, seal.at)
-    size = scheme(mine).signature_size
+    size = entry.key.signature_size
     if len(seal.signature) != size:
         detail = f"{len(seal.signature)} bytes, an {mine} signature has {size}"
         return Fault("key", Reason.SIGNATURE_MALFORMED, detail, seal.signature_at)
@@ -195,7 +194,7 @@ def check_enough(exam: Examination) -> None:
     Raises:
         Refused: ``threshold_not_met``.
     """
-    if exam.threshold == 1:
+    if exam.policy.threshold <= 1:
         return
     made, needed = exam.signed_by(exam.standing), exam.threshold
     if made < needed:

@@ -12,7 +12,7 @@ from typing import Any
 from taskseal.canon.pointer import MISSING, resolve
 from taskseal.errors import Reason
 from taskseal.keys.entry import KeyEntry
-from taskseal.keys.screening import is_published
+from taskseal.keys.screening import PUBLISHED
 from taskseal.validity import Instant
 from taskseal.verify.policy import Policy
 
@@ -24,13 +24,17 @@ def key_fault(
 
     With ``revoked`` a revocation is not looked at: when it was is asked later.
     """
+    assert entry.key is not None
+    barred = entry.key.thumbprint in PUBLISHED and not policy.allow_published_keys
+    fits = profile in entry.profiles and not barred
+    if fits and entry.stands(now):
+        return None
     if revoked:
         entry = replace(entry, revoked_at=None)
-    assert entry.key is not None
     fault = entry.gate_fault(now) or entry.keyset_fault(now)
-    if is_published(entry.key.thumbprint) and not policy.allow_published_keys:
+    if barred:
         fault = Reason.PUBLISHED_KEY
-    if fault is None and profile in entry.profiles:
+    if fits and fault is None:
         return None
     who = f"key {entry.key_version[:80]!r} of {entry.issuer!r}"
     if fault is not None:

@@ -25,28 +25,6 @@ def without(value: dict[str, Any], pointers: Iterable[str]) -> dict[str, Any]:
     return copy
 
 
-def cut_out(text: bytes, value: dict[str, Any], pointer: str) -> bytes | None:
-    """The canonical ``text`` of ``value`` without its text member at ``pointer``, or None.
-
-    The member stands in a canonical text in one spelling. Where that stands once, it is the
-    member; where it stands more often, or the member is no plain text at the top, the caller has
-    to write the value anew.
-    """
-    names = split(pointer)
-    item = value.get(names[0]) if len(names) == 1 else None
-    if type(item) is not str or not (item.isascii() and item.isprintable()):
-        return None
-    if '"' in item or "\\" in item:
-        return None
-    member = f'"{names[0]}":"{item}"'.encode()
-    if text.count(member) != 1:
-        return None
-    before, _, after = text.partition(member)
-    if after.startswith(b","):
-        return before + after[1:]
-    return before.removesuffix(b",") + after
-
-
 def _without_one(value: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
     name, rest = path[0], path[1:]
     if name not in value:

@@ -190,21 +190,19 @@ def test_what_one_profile_has_of_its_own_replaces_what_holds_for_all() -> None:
         max_age=3,
         per_profile={TASK: ProfilePolicy(4, 5, 6, True, True, True, None)},
     )
-    assert rules.limits(kind)[:2] == (4, 5)
-    assert rules.limits(other)[:2] == (1, 2)
-    assert (rules.oldest(kind), rules.oldest(other)) == (6, 3)
-    assert rules.wants_artefacts(kind) and rules.wants_receipt(kind) and rules.takes_truncated(kind)
-    assert not (
-        rules.wants_artefacts(other) or rules.wants_receipt(other) or rules.takes_truncated(other)
-    )
-    assert rules.ceiling(kind) is None
+    own, rest = rules.terms(kind), rules.terms(other)
+    assert (own.limits[:2], rest.limits[:2]) == ((4, 5), (1, 2))
+    assert (own.oldest, rest.oldest) == (6, 3)
+    assert own.artefacts and own.receipt and own.truncated
+    assert not (rest.artefacts or rest.receipt or rest.truncated)
+    assert own.ceiling is None
 
 
 def test_the_operators_word_on_one_profile_stands_above_the_profiles_own_skew() -> None:
     patient = replace(JOB, past_skew=60 * SECOND)
-    assert Policy(past_skew=0).limits(patient).past_skew == 60 * SECOND
+    assert Policy(past_skew=0).terms(patient).limits.past_skew == 60 * SECOND
     strict = Policy(per_profile={JOB.id: ProfilePolicy(past_skew=0)})
-    assert strict.limits(patient).past_skew == 0
+    assert strict.terms(patient).limits.past_skew == 0
 
 
 def test_a_receipt_may_be_asked_for_one_profile_alone(desk: Desk) -> None:

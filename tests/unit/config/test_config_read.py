@@ -124,7 +124,7 @@ def test_the_default_lifetime_never_lengthens_what_a_profile_sets(desk: Desk) ->
     receipt = "dharma.action-decision-receipt/v1"
     assert rules.max_lifetime[TASK] == 12 * HOUR
     assert receipt not in rules.max_lifetime
-    assert rules.limits(BUILT_IN[receipt]).max_lifetime == 30 * MINUTE
+    assert rules.terms(BUILT_IN[receipt]).limits.max_lifetime == 30 * MINUTE
 
 
 def test_a_profile_with_nothing_of_its_own_is_not_listed(desk: Desk) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -286,9 +287,8 @@ def test_pins_are_of_one_issuer_and_of_at_least_one_key() -> None:
 def test_pins_that_could_not_be_read_back_are_not_made() -> None:
     (entry,) = load(FULL).entries
     for version in ("", "\ud800", "x" * 501):
-        fields = {name: getattr(entry, name) for name in entry.__dataclass_fields__}
         with pytest.raises(MaterialError) as caught:
-            Pins.of([KeyEntry(**{**fields, "key_version": version})])
+            Pins.of([replace(entry, key_version=version)])
         assert caught.value.code is Reason.TRUST_MALFORMED
 
 

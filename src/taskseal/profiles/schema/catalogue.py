@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from taskseal.canon.pointer import join, split
 from taskseal.canon.strictjson import parse
 from taskseal.errors import InputError, MaterialError, Reason
-from taskseal.profiles.schema.formats import FORMATS
+from taskseal.profiles.schema.formats import FORMATS, hastened
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -61,14 +62,21 @@ class Node(NamedTuple):
         return Node(self.uri, (*self.path, *tokens), schema)
 
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
 class Catalogue:
     """Documents by URI, and what was compiled from them so far.
+
+    ``engine`` holds what the engine gets in place of some documents: others of the same verdicts,
+    in which every schema stands at the same place.
 
     Safe to share between threads: at worst two of them compile the same piece at once.
     """
 
-    def __init__(self, documents: Mapping[str, Any]) -> None:
+    def __init__(self, documents: Mapping[str, Any], engine: Mapping[str, Any] = NOTHING) -> None:
         self.documents = documents
+        self._engine = {**documents, **engine}
         self._options: dict[str, Any] = {}
         self._compiled: dict[tuple[object, ...], Validator] = {}
 
@@ -138,7 +146,7 @@ class Catalogue:
                 "validate_formats": True,
                 "ignore_unknown_formats": False,
                 "offline": True,
-                "registry": Registry(list(self.documents.items())),
+                "registry": Registry(list(self._engine.items())),
                 "pattern_options": RegexOptions(size_limit=LARGEST_PATTERN),
             }
         return self._options
@@ -178,4 +186,4 @@ def shipped() -> tuple[Catalogue, Mapping[str, str]]:
             ) from None
         uris[name] = document["$id"]
         documents[document["$id"]] = document
-    return Catalogue(documents), uris
+    return Catalogue(documents, {uri: hastened(each) for uri, each in documents.items()}), uris
