@@ -85,10 +85,12 @@ def timed(work: Work, messages: list[bytes]) -> float:
 
 def one_round(kinds: dict[str, tuple[Work, list[bytes]]], messages: int) -> dict[str, float]:
     """Microseconds a message, by kind."""
-    spent = dict.fromkeys(kinds, 0.0)
+    spent, order = dict.fromkeys(kinds, 0.0), list(kinds)
     for begin in range(0, messages, BATCH):
-        for name, (work, all_of_them) in kinds.items():
+        for name in order:
+            work, all_of_them = kinds[name]
             spent[name] += timed(work, all_of_them[begin : begin + BATCH])
+        order.append(order.pop(0))  # each is first in its turn
     return {name: seconds / messages * 1e6 for name, seconds in spent.items()}
 
 

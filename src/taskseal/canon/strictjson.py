@@ -30,8 +30,10 @@ _ASTRAL_LEADS = (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4")
 
 # Cut down by these two, a text shows its numbers alone: brackets, colons and commas all
 # become commas, digits, signs and letters go (but for e, s and u: true is "ue"), and a
-# number with a fraction or an exponent is what is left between two commas.
+# number with a fraction or an exponent is what is left between two commas. For a first look
+# the e becomes a point too: only such a number begins with one.
 _AS_COMMAS = bytes(ord(",") if byte in b"[]{}:" else byte for byte in range(256))
+_AS_POINTS = _AS_COMMAS.replace(b"e", b".")
 _CUT = b"0123456789+-_abcdfghijklmnopqrtvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FRACTION = re.compile(rb",(?:\.e?|e),")
 _EXPONENT = re.compile(rb",\.?e,")
@@ -168,8 +170,10 @@ def _numbers_are_plain(written: bytes) -> bool:
 
     What a string holds may look like such a number; then the exact, slower look decides.
     """
+    if written[0] in b"{[" and b",." not in written.translate(_AS_POINTS, _CUT):
+        return True
     cut = written.translate(_AS_COMMAS, _CUT)
-    if (b",." not in cut and b",e" not in cut) or _FRACTION.search(cut) is None:
+    if _FRACTION.search(cut) is None:
         return cut[:1] == b"," or written[:1] not in b"-0123456789"
     if _EXPONENT.search(cut) is None and _TINY not in written and _INTEGRAL.search(written) is None:
         return True

@@ -120,10 +120,6 @@ class AisaIdentity:
 Checks = Iterable[Check]
 
 
-def _no_checks(facts: Facts) -> Checks:
-    return ()
-
-
 def _no_bindings(envelope: Envelope) -> Iterable[Binding]:
     return ()
 
@@ -190,11 +186,11 @@ class Profile:
     fills: Mapping[str, Literal["now", "expiry", "nonce", "key_version"]] = field(
         default_factory=dict
     )
-    known: Callable[[Facts], Checks] = _no_checks
-    semantics: Callable[[Facts], Checks] = _no_checks
+    known: Callable[[Facts], Checks] | None = None
+    semantics: Callable[[Facts], Checks] | None = None
     bindings: Callable[[Envelope], Iterable[Binding]] = _no_bindings
-    relations: Callable[[Facts], Checks] = _no_checks
-    rules: Callable[[Facts], Checks] = _no_checks
+    relations: Callable[[Facts], Checks] | None = None
+    rules: Callable[[Facts], Checks] | None = None
     advance: Callable[[Envelope], tuple[str, int] | None] = _no_advance
     answer: Callable[[Facts, Reason, AisaIdentity], dict[str, Any] | None] = _no_answer
     form: str = field(init=False)

@@ -20,12 +20,11 @@ from taskseal.profiles.base import Profile, passed
 from taskseal.verify.algorithm import algorithm_fault
 from taskseal.verify.examination import Examination
 from taskseal.verify.receipt import check_alone
-from taskseal.verify.revocation import asks_when
 from taskseal.verify.seals import check_enough, guarded, prove, refuse
 from taskseal.verify.standing import key_fault
 from taskseal.wire.base import MAX_SEALS, Sealed
 from taskseal.wire.embedded import read_signature, without
-from taskseal.wire.forms import FORMS, around, read_around, read_beside
+from taskseal.wire.forms import FORMS, around, read_beside
 
 _READ = tuple(map(passed, ("size", "text", "profile")))
 _FORM = passed("form")
@@ -62,8 +61,7 @@ def authenticate(
         _prove_embedded(exam)
     else:
         if form.read is not None and form.place == "inside":
-            read = form.read
-            _carry(exam, guarded(exam, "header", lambda: read(exam.envelope)))
+            _carry(exam, guarded(exam, "header", form.read, exam.envelope))
         prove(exam, form)
 
 
@@ -89,7 +87,8 @@ def open_message(
     wrapping = around(parsed.value) if signature is None else None
     if wrapping is not None:
         exam.form = wrapping.name
-        sealed = guarded(exam, "header", lambda: read_around(wrapping, parsed.value))
+        assert wrapping.read is not None
+        sealed = guarded(exam, "header", wrapping.read, parsed.value)
         _carry(exam, sealed)
         data = sealed.payload or b""
         parsed = _parse(exam, data)
@@ -100,7 +99,7 @@ def open_message(
     exam.envelope, exam.plain = parsed.value, parsed.plain
     exam.received = data if parsed.canonical else None
     if signature is not None:
-        beside, sealed = guarded(exam, "header", lambda: read_beside(signature))
+        beside, sealed = guarded(exam, "header", read_beside, signature)
         exam.form = beside.name
         _carry(exam, sealed)
     elif wrapping is None:
@@ -227,8 +226,7 @@ def _embedded_algorithm(exam: Examination, pointer: str) -> str:
 def _check_key(exam: Examination, entry: KeyEntry, alg: str | None) -> None:
     kind, key = exam.kind, entry.key
     assert key is not None
-    dated = asks_when(exam.policy, exam.evidence)
-    fault = key_fault(entry, kind.id, exam.now, exam.policy, revoked=dated)
+    fault = key_fault(entry, kind.id, exam.now, exam.policy, exam.evidence)
     if fault is not None:
         exam.fail("key", *fault, _key_place(exam))
     odd = algorithm_fault(key.algorithm, alg, kind.id)

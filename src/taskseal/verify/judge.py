@@ -42,13 +42,15 @@ def judge(exam: Examination) -> None:
 def check_content(exam: Examination) -> None:
     """Schema and the checks beyond it: all that the message alone can answer."""
     kind = exam.kind
-    exam.add_all(kind.known(exam))
+    if kind.known is not None:
+        exam.add_all(kind.known(exam))
     if kind.schema is not None:
         fault = kind.schema.fault(exam.envelope)
         if fault is not None:
             exam.fail("schema", kind.schema_reason, fault.detail, fault.pointer)
     exam.checks.append(_SCHEMA)
-    exam.add_all(kind.semantics(exam))
+    if kind.semantics is not None:
+        exam.add_all(kind.semantics(exam))
     exam.bindings = tuple(kind.bindings(exam.envelope))
     for binding in exam.bindings:
         if binding.inline is not None:
@@ -65,11 +67,13 @@ def check_bindings(exam: Examination) -> None:
     for binding in exam.bindings:
         if binding.inline is None:
             exam.add(check_binding(exam, binding))
-    exam.add_all(kind.relations(exam))
-    exam.add_all(kind.rules(exam))
+    for beyond in (kind.relations, kind.rules):
+        if beyond is not None:
+            exam.add_all(beyond(exam))
     if exam.policy.per_profile:
         _check_ceilings(exam)
-    check_outcome(exam)
+    if exam.outcome is not None:
+        check_outcome(exam)
 
 
 def _check_ceilings(exam: Examination) -> None:

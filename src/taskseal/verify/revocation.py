@@ -8,7 +8,7 @@ Source: SPEC section 7 (``signed_before_revocation`` and the two beside it).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from taskseal.canon.digest import Digest
@@ -16,7 +16,6 @@ from taskseal.errors import InputError, Reason
 from taskseal.keys.entry import KeyEntry
 from taskseal.keys.trust import Trust
 from taskseal.validity import Instant, read_instant
-from taskseal.verify.policy import Policy
 from taskseal.verify.result import Accepted, SignerInfo
 
 ACCEPTANCE = "taskseal.acceptance/v1"
@@ -60,11 +59,6 @@ class Evidence:
         at = read_instant(said["acceptedAt"])
         assert at is not None
         return cls(Digest.read(said["fingerprint"], "sha256:hex").value, at, accepted.signer)
-
-
-def asks_when(policy: Policy, evidence: Sequence[Evidence]) -> bool:
-    """Whether a revoked key's message is looked at further than that."""
-    return policy.allow_signed_before_revocation or bool(evidence)
 
 
 def dated(

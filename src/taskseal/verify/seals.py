@@ -18,12 +18,12 @@ from taskseal.keys.entry import KeyEntry
 from taskseal.profiles.base import passed
 from taskseal.verify.algorithm import algorithm_fault
 from taskseal.verify.examination import Examination, Proof
-from taskseal.verify.revocation import asks_when
 from taskseal.verify.standing import key_fault
 from taskseal.wire.base import Form, Received, Subject
 from taskseal.wire.multikey import holder_of
 
 T = TypeVar("T")
+A = TypeVar("A")
 
 _STAGES = ("header", "key", "signature")
 _PASSED = {stage: passed(stage) for stage in _STAGES}
@@ -42,10 +42,10 @@ class Fault(NamedTuple):
         return _STAGES.index(self.stage)
 
 
-def guarded(exam: Examination, check: str, read: Callable[[], T]) -> T:
-    """What ``read`` gives; its :class:`InputError` is the message's fault and refuses it."""
+def guarded(exam: Examination, check: str, read: Callable[[A], T], given: A) -> T:
+    """What ``read`` makes of ``given``; its :class:`InputError` is the message's fault."""
     try:
-        return read()
+        return read(given)
     except InputError as fault:
         refuse(exam, check, fault)
 
@@ -143,8 +143,7 @@ def _named(exam: Examination, seal: Received) -> KeyEntry | Fault:
 
 
 def _key_fault(exam: Examination, entry: KeyEntry, seal: Received) -> Fault | None:
-    dated = asks_when(exam.policy, exam.evidence)
-    found = key_fault(entry, exam.kind.id, exam.now, exam.policy, revoked=dated)
+    found = key_fault(entry, exam.kind.id, exam.now, exam.policy, exam.evidence)
     if found is not None:
         return Fault("key", *found, seal.at)
     assert entry.key is not None

@@ -5,7 +5,7 @@ Source: SPEC sections 4.3, 4.6, 4.7 and 4.10.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,21 +15,23 @@ from taskseal.keys.entry import KeyEntry
 from taskseal.keys.screening import PUBLISHED
 from taskseal.validity import Instant
 from taskseal.verify.policy import Policy
+from taskseal.verify.revocation import Evidence
 
 
 def key_fault(
-    entry: KeyEntry, profile: str, now: Instant, policy: Policy, *, revoked: bool = False
+    entry: KeyEntry, profile: str, now: Instant, policy: Policy, evidence: Sequence[Evidence] = ()
 ) -> tuple[Reason, str] | None:
     """Why the key may not verify a message of ``profile`` at ``now``, or None.
 
-    With ``revoked`` a revocation is not looked at: when it was is asked later.
+    With ``evidence``, or under a policy that asks for it, a revocation is not looked at: when it
+    was is asked later.
     """
     assert entry.key is not None
     barred = entry.key.thumbprint in PUBLISHED and not policy.allow_published_keys
     fits = profile in entry.profiles and not barred
     if fits and entry.stands(now):
         return None
-    if revoked:
+    if evidence or policy.allow_signed_before_revocation:
         entry = replace(entry, revoked_at=None)
     fault = entry.gate_fault(now) or entry.keyset_fault(now)
     if barred:
