@@ -142,7 +142,7 @@ def is_loose_instant(text: str) -> bool:
 def write_instant(at: Instant) -> str:
     """``at`` as RFC 3339 in UTC with an upper-case ``Z``; as many fraction digits as it needs."""
     seconds, fraction = divmod(at, SECOND)
-    text = (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
+    text = (_NAIVE_EPOCH + timedelta(seconds=seconds)).isoformat()
     return f"{text}.{fraction:09d}".rstrip("0") + "Z" if fraction else f"{text}Z"
 
 

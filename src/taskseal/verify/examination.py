@@ -289,7 +289,7 @@ class Examination(Facts):
             form=self.form,
             canonical=self.canonical if self.authentic else None,
             signer=self.signer,
-            digest=self.digest,
+            signed=self.signed if self.authentic else None,
             issued=self.issued,
             expires=self.expires,
             authorised=self.authorised,

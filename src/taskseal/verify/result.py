@@ -168,7 +168,7 @@ class Refused(Exception):
         form: str | None = None,
         canonical: str | None = None,
         signer: SignerInfo | None = None,
-        digest: Digest | None = None,
+        signed: bytes | None = None,
         issued: Instant | None = None,
         expires: Instant | None = None,
         authorised: bool | None = None,
@@ -185,7 +185,7 @@ class Refused(Exception):
         self.form = form
         self.canonical = canonical
         self.signer = signer
-        self.digest = digest
+        self._signed = signed
         self.issued = issued
         self.expires = expires
         self.authorised = authorised
@@ -205,6 +205,11 @@ class Refused(Exception):
         """Itself, free of the frames that it was raised through."""
         self.__cause__ = self.__context__ = None
         return self.with_traceback(None)
+
+    @property
+    def digest(self) -> Digest | None:
+        """SHA-256 of the bytes signed, once the signature held."""
+        return None if self._signed is None else Digest.of(self._signed)
 
     @property
     def authenticated(self) -> bool:
