@@ -92,7 +92,7 @@ def parse(data: bytes, *, exact: bool = True, search: int | None = None) -> Pars
         refuse(data, exact)
     same = written == data
     if (same or _strings(written) == _strings(data)) and _numbers_are_plain(written):
-        if not _mixes_planes(written) or not any_names_differ_in_order(value):
+        if written.isascii() or not (_mixes_planes(written) and any_names_differ_in_order(value)):
             return Parsed(value, same, True)
         return Parsed(value, write(value) == data, False)
     return _read_carefully(data, exact, refuse)
