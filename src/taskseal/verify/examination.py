@@ -52,8 +52,8 @@ class Examination(Facts):
     """The state of one verification, filled step by step; it lives for one call.
 
     A profile's own checks see the :class:`Facts` of it alone. ``envelope`` is the value exactly as
-    parsed, ``plain`` says that the fast writer may write it, ``received`` is the text when that is
-    its canonical form already. ``signed`` is the canonical envelope without an embedded
+    parsed, ``plain`` says that the fast writer may write it, ``written`` is its canonical
+    form, once that is known. ``signed`` is the canonical envelope without an embedded
     signature: what the digest covers. ``seals`` are the signatures as received and ``proofs``
     those that count, by issuer and key version; ``entry`` and ``jws`` are the first one's.
     ``outcome`` is what an action decision says, once all else in it has held, and ``authorised``
@@ -72,7 +72,7 @@ class Examination(Facts):
     kind: Profile = field(init=False)
     terms: Terms = field(init=False)
     plain: bool = field(init=False, default=False)
-    received: bytes | None = field(init=False, default=None)
+    written: bytes | None = field(init=False, default=None)
     form: str | None = field(init=False, default=None)
     seals: tuple[Received, ...] = field(init=False, default=())
     proofs: tuple[Proof, ...] = field(init=False, default=())

@@ -97,7 +97,7 @@ def open_message(
         exam.fail("size", Reason.TOO_LARGE, f"{len(data)} bytes, at most {kind.size_limit}")
     exam.checks += _READ
     exam.envelope, exam.plain = parsed.value, parsed.plain
-    exam.received = data if parsed.canonical else None
+    exam.written = data if parsed.canonical else None
     if signature is not None:
         beside, sealed = guarded(exam, "header", read_beside, signature)
         exam.form = beside.name

@@ -9,7 +9,7 @@ Source: SPEC sections 4.5 and 6, RFC 7515 section 7.2, DSSE protocol (threshold)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import partial
 from typing import NamedTuple, NoReturn, TypeVar
 
 from taskseal.canon.jcs import canonicalise, encode
@@ -103,10 +103,10 @@ def _subjects(exam: Examination) -> Iterator[tuple[str, Callable[[], Subject]]]:
     kind = exam.kind
     if kind.covered is None:
 
-        @cache
         def whole() -> Subject:
-            payload = exam.received or encode(exam.envelope, plain=exam.plain)
-            return Subject(payload, exam.envelope, kind.id, kind.domain)
+            if exam.written is None:
+                exam.written = encode(exam.envelope, plain=exam.plain)
+            return Subject(exam.written, exam.envelope, kind.id, kind.domain)
 
         yield "rfc8785", whole
         return

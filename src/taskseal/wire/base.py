@@ -48,8 +48,7 @@ class Holder(NamedTuple):
     point: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
+class Received(NamedTuple):
     """One signature as received; nothing of it is proven.
 
     ``signing_input`` gives the bytes signed, or raises :class:`InputError` where the signature

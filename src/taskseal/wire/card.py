@@ -8,7 +8,6 @@ Source: A2A specification section 8.4.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from taskseal.canon.encoding import b64url_encode
@@ -46,7 +45,8 @@ def _read_one(item: Any, at: str) -> Received:
         moved = InputError(fault.code, fault.detail, pointer=at + (fault.pointer or ""))
         return Received(b"", _nothing, at=at, fault=moved)
     # The standard recommends typ and knows no audience; where there is one, it counts.
-    return replace(received(jws, at), typ=jws.header.typ or TYP, audience=jws.header.aud or None)
+    header = jws.header
+    return received(jws, at)._replace(typ=header.typ or TYP, audience=header.aud or None)
 
 
 def _nothing(_: Subject) -> bytes:
