@@ -58,7 +58,15 @@ def read_instant(text: object) -> Instant | None:
     Takes ``YYYY-MM-DDTHH:MM:SS[.1–9 digits](Z|±HH:MM)``, the whole string, years 1970–9999,
     either case of ``T`` and ``Z``. Second 60, hour 24 and short offsets are not readable.
     """
-    return _read(text) if type(text) is str and len(text) <= LONGEST else None
+    if type(text) is not str or len(text) > LONGEST:
+        return None
+    try:
+        # Whole seconds in UTC, as nearly every message has them.
+        within = _HOURS[text[10:13]] + _MINUTES[text[13:16]] + _SECONDS[text[16:]]
+    except KeyError:
+        return _read(text)
+    day = _day(text[:10])
+    return None if day is None else day + within
 
 
 _HOURS = {f"T{hour:02}": hour * HOUR for hour in range(24)}
@@ -66,25 +74,13 @@ _MINUTES = {f":{minute:02}": minute * MINUTE for minute in range(60)}
 _SECONDS = {f":{second:02}Z": second * SECOND for second in range(60)}
 
 
-# A message's times are read by its schema and by its window, one after the other.
-@lru_cache(maxsize=1024)
-def _read(text: str) -> Instant | None:
-    try:
-        # Whole seconds in UTC, as nearly every message has them.
-        within = _HOURS[text[10:13]] + _MINUTES[text[13:16]] + _SECONDS[text[16:]]
-    except KeyError:
-        return _read_any(text)
-    day = _day(text[:10])
-    return None if day is None else day + within
-
-
 @lru_cache(maxsize=64)
 def _day(text: str) -> Instant | None:
     """When the day ``YYYY-MM-DD`` begins; of all messages' days there are few."""
-    return _read_any(f"{text}T00:00:00Z")
+    return _read(f"{text}T00:00:00Z")
 
 
-def _read_any(text: str) -> Instant | None:
+def _read(text: str) -> Instant | None:
     found = _RFC3339.fullmatch(text)
     if found is None:
         return None

@@ -27,6 +27,8 @@ from taskseal.verify.examination import Examination, Proof
 from taskseal.verify.freshness import check_freshness
 from taskseal.verify.policy import Policy
 from taskseal.verify.result import Refused
+from taskseal.verify.revocation import Evidence
+from taskseal.verify.standing import key_fault
 
 PUBLIC = PrivateKey(bytes(range(32))).public
 TASK = BUILT_IN["dharma.task/v1"]
@@ -60,6 +62,24 @@ def entries(draw: st.DrawFn) -> KeyEntry:
 @given(entries(), INSTANTS)
 def test_a_key_stands_when_nothing_speaks_against_it(entry: KeyEntry, now: int) -> None:
     assert entry.stands(now) == (entry.gate_fault(now) is None and entry.keyset_fault(now) is None)
+
+
+@given(
+    entries(),
+    INSTANTS,
+    st.booleans(),
+    st.sampled_from([None, (), (Evidence(b"", NOW),)]),
+    st.booleans(),
+)
+def test_a_key_is_barred_for_the_first_that_speaks_against_it(
+    entry: KeyEntry, now: int, audit: bool, evidence: tuple[Evidence, ...] | None, fits: bool
+) -> None:
+    policy = Policy(allow_signed_before_revocation=audit)
+    fault = key_fault(entry, TASK.id if fits else "a.b/v1", now, policy, evidence)
+    dated = bool(evidence) or (audit and evidence is not None)
+    seen = replace(entry, revoked_at=None) if dated else entry
+    wrong = None if fits else Reason.KEY_WRONG_PROFILE
+    assert (fault and fault[0]) == (seen.gate_fault(now) or seen.keyset_fault(now) or wrong)
 
 
 @given(INSTANTS, INSTANTS, SPANS, SPANS, st.none() | SPANS)

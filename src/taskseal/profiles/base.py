@@ -72,7 +72,8 @@ NO_CONTEXT = Context()
 
 @dataclass
 class Facts:
-    """What a profile's checks may look at, and no more; they write nothing into it.
+    """What a profile's checks may look at. They get the examination itself, as this type: nothing
+    else of it is their affair, and they write nothing into it.
 
     ``now`` is in nanoseconds since 1970. ``signing`` is true when the sender's own tool asks.
     ``fence_in_ledger`` is true when a ledger will compare the fence epoch in its transaction.
@@ -150,7 +151,9 @@ class Profile:
     ``decision`` is where an action decision stands, ``""`` when the document is one.
     ``tag`` is its own system's name for the kind of document, where signatures name that.
     ``covered`` gives, by the name of the rule, what a signature may cover where that is not the
-    document as it is. ``timeless`` marks a document that may go without any times.
+    document as it is. ``known`` is asked before the schema, ``semantics`` after it, ``relations``
+    of what the receiver knows and ``rules`` of what the standard allows and we do not; None where
+    there is nothing to ask. ``timeless`` marks a document that may go without any times.
     """
 
     id: str

@@ -51,7 +51,8 @@ class Proof:
 class Examination(Facts):
     """The state of one verification, filled step by step; it lives for one call.
 
-    A profile's own checks see the :class:`Facts` of it alone. ``envelope`` is the value exactly as
+    A profile's own checks get it as :class:`Facts`. ``settled`` is what ``policy`` says of the
+    profiles at hand, where that was settled before. ``envelope`` is the value exactly as
     parsed, ``plain`` says that the fast writer may write it, ``written`` is its canonical
     form, once that is known. ``signed`` is the canonical envelope without an embedded
     signature: what the digest covers. ``seals`` are the signatures as received and ``proofs``
@@ -62,11 +63,13 @@ class Examination(Facts):
 
     trust: Trust
     policy: Policy
+    settled: Mapping[str, Terms] = field(default_factory=dict)
     identity: Identity | None
     artefacts: Mapping[str, Source] = field(default_factory=dict)
     evidence: tuple[Evidence, ...] = ()
     checks: list[Check] = field(default_factory=list)
-    # What is found on the way; as long as it is not, the class's own value stands.
+    measured: dict[tuple[str, str, str], Hashed | None] = field(default_factory=dict)
+    # What is found on the way. Until then the class's own value stands, where there is one.
     envelope: dict[str, Any] = field(init=False)
     profile: Profile | None = field(init=False, default=None)
     kind: Profile = field(init=False)
@@ -80,7 +83,6 @@ class Examination(Facts):
     jws: Jws | None = field(init=False, default=None)
     entry: KeyEntry | None = field(init=False, default=None)
     bindings: tuple[Binding, ...] = field(init=False, default=())
-    measured: dict[tuple[str, str, str], Hashed | None] = field(default_factory=dict)
     signature: bytes = field(init=False, default=b"")
     signed: bytes = field(init=False, default=b"")
     canonical: str = field(init=False, default="rfc8785")
@@ -175,7 +177,10 @@ class Examination(Facts):
     def take(self, profile: Profile) -> Profile:
         """Settles what the message is; from here on ``kind`` and ``terms`` are known."""
         self.profile = self.kind = profile
-        self.terms = self.policy.terms(profile)
+        terms = self.settled.get(profile.id)
+        if terms is None or terms.profile is not profile:
+            terms = self.policy.terms(profile)
+        self.terms = terms
         self.allow_truncated = self.terms.truncated
         return profile
 

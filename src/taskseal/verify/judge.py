@@ -72,17 +72,16 @@ def check_bindings(exam: Examination) -> None:
             exam.add_all(beyond(exam))
     if exam.policy.per_profile:
         _check_ceilings(exam)
-    if exam.outcome is not None:
-        check_outcome(exam)
+    check_outcome(exam)
 
 
 def _check_ceilings(exam: Examination) -> None:
     """The message, and the decision that it carries, ask for no more than this receiver allows."""
-    laid = [(exam.kind, "")]
+    laid = [(exam.terms, "")]
     if exam.kind.decision:
-        laid.append((DHARMA_ACTION_DECISION, exam.kind.decision))
-    for kind, pointer in laid:
-        ceiling = exam.policy.terms(kind).ceiling
+        laid.append((exam.policy.terms(DHARMA_ACTION_DECISION), exam.kind.decision))
+    for terms, pointer in laid:
+        ceiling = terms.ceiling
         if ceiling is None:
             continue
         value = resolve(exam.envelope, pointer)

@@ -38,14 +38,6 @@ class ProfilePolicy:
 _NOTHING_OWN = ProfilePolicy()
 
 
-T = TypeVar("T")
-
-
-def _first(*said: T | None) -> T:
-    """The first that says anything."""
-    return next(each for each in said if each is not None)
-
-
 class Terms(NamedTuple):
     """What a policy says of one profile, every default settled.
 
@@ -94,16 +86,9 @@ class Policy:
     unversioned_key: str | None = None
     threshold: int = 1
     per_profile: Mapping[str, ProfilePolicy] = field(default_factory=dict)
-    _settled: dict[str, Terms] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def terms(self, profile: Profile) -> Terms:
         """What holds for ``profile``."""
-        found = self._settled.get(profile.id)
-        if found is None or found.profile is not profile:
-            found = self._settled[profile.id] = self._terms(profile)
-        return found
-
-    def _terms(self, profile: Profile) -> Terms:
         own = self.per_profile.get(profile.id, _NOTHING_OWN)
         replaced = self.forms.get(profile.id)
         taken = (profile.form, "jws-detached") if replaced is None else replaced
@@ -111,16 +96,23 @@ class Policy:
             profile,
             frozenset(form for form in {*taken, *self.allow_forms} if profile.has_form(form)),
             Limits(
-                _first(own.future_skew, self.future_skew),
-                _first(own.past_skew, profile.past_skew, self.past_skew),
+                _either(own.future_skew, self.future_skew),
+                _either(own.past_skew, _either(profile.past_skew, self.past_skew)),
                 self.max_lifetime.get(profile.id, profile.max_lifetime),
             ),
-            _first(own.max_age, self.max_age),
-            _first(own.require_artefacts, self.require_artefacts),
-            _first(own.require_receipt, self.require_receipt),
-            _first(own.allow_truncated, self.allow_truncated),
+            _either(own.max_age, self.max_age),
+            _either(own.require_artefacts, self.require_artefacts),
+            _either(own.require_receipt, self.require_receipt),
+            _either(own.allow_truncated, self.allow_truncated),
             own.ceiling,
         )
+
+
+T = TypeVar("T")
+
+
+def _either(own: T | None, general: T) -> T:
+    return general if own is None else own
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,7 +139,7 @@ def check_outcome(exam: Examination) -> None:
         Refused: ``not_authorised``.
     """
     alone = exam.kind.decision == ""
-    if alone and exam.signing:
+    if exam.outcome is None or (alone and exam.signing):
         return
     exam.authorised = exam.outcome == RELEASE
     said = f"the decision is {exam.outcome}"

@@ -19,19 +19,23 @@ from taskseal.verify.revocation import Evidence
 
 
 def key_fault(
-    entry: KeyEntry, profile: str, now: Instant, policy: Policy, evidence: Sequence[Evidence] = ()
+    entry: KeyEntry,
+    profile: str,
+    now: Instant,
+    policy: Policy,
+    evidence: Sequence[Evidence] | None = None,
 ) -> tuple[Reason, str] | None:
     """Why the key may not verify a message of ``profile`` at ``now``, or None.
 
-    With ``evidence``, or under a policy that asks for it, a revocation is not looked at: when it
-    was is asked later.
+    With ``evidence`` the caller asks later when a revocation was: where there is any, or policy
+    looks for it, the revocation is not looked at here. Without, a revoked key verifies nothing.
     """
     assert entry.key is not None
     barred = entry.key.thumbprint in PUBLISHED and not policy.allow_published_keys
     fits = profile in entry.profiles and not barred
     if fits and entry.stands(now):
         return None
-    if evidence or policy.allow_signed_before_revocation:
+    if evidence or (evidence is not None and policy.allow_signed_before_revocation):
         entry = replace(entry, revoked_at=None)
     fault = entry.gate_fault(now) or entry.keyset_fault(now)
     if barred:

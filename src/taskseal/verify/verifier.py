@@ -44,10 +44,21 @@ class Verifier:
         clock: Clock = system_clock,
     ) -> None:
         self.trust = trust if isinstance(trust, Trust) else Trust.of(trust)
-        self.policy = policy or Policy()
+        self._policy = policy or Policy()
         self.identity = identity
-        self.profiles = BUILT_IN if profiles is None else profiles
+        self._profiles = BUILT_IN if profiles is None else profiles
         self.clock = clock
+        self._settled = {kind.id: self._policy.terms(kind) for kind in self._profiles.values()}
+
+    @property
+    def policy(self) -> Policy:
+        """What this receiver allows, as it was when the verifier was made."""
+        return self._policy
+
+    @property
+    def profiles(self) -> Mapping[str, Profile]:
+        """The profiles at hand, by id."""
+        return self._profiles
 
     def check(
         self,
@@ -81,9 +92,9 @@ class Verifier:
         """
         exam = self.examination(artefacts=artefacts, context=context, at=at)
         exam.evidence = tuple(evidence)
-        named = named_profile(profile, self.profiles)
+        named = named_profile(profile, self._profiles)
         try:
-            authenticate(exam, data, self.profiles, named, signature)
+            authenticate(exam, data, self._profiles, named, signature)
             judge(exam)
         except Refused as refused:
             return refused.as_value()
@@ -130,7 +141,8 @@ class Verifier:
         """An examination at its beginning, under this verifier's trust and policy."""
         return Examination(
             trust=self.trust.latest(),
-            policy=self.policy,
+            policy=self._policy,
+            settled=self._settled,
             identity=identity or self.identity,
             now=self.clock() if at is None else to_instant(at),
             context=read_context(context),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -165,6 +167,15 @@ def test_the_policy_s_digest_tells_policies_apart_by_what_they_say() -> None:
     assert len(set(digests)) == len(policies)
     assert policy_digest(Policy(allow_forms=frozenset({"embedded", "jws"}))) == digests[5]
     assert policy_digest(replace(Policy())) == digests[0]
+
+
+def test_a_policy_that_was_used_is_the_policy_that_it_was() -> None:
+    policy = Policy(require_artefacts=True)
+    first = policy_digest(policy)
+    post = Post(policy=policy)
+    assert isinstance(post.take().commit(), bytes)
+    assert policy_digest(policy) == first
+    assert pickle.loads(pickle.dumps(policy)) == copy.deepcopy(policy) == policy
 
 
 def test_a_policy_without_a_canonical_form_is_found_out_when_the_receiver_is_built() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import json
 import re
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
 import pytest
-from support import VECTORS, key_entry, load, new_signer, pins_of, public_key
+from support import VECTORS, instant, key_entry, load, new_signer, pins_of, public_key
 
 from taskseal.canon.dharma import portability
 from taskseal.canon.encoding import b64url_encode
@@ -20,10 +21,11 @@ from taskseal.keys.entry import freeze_bind
 from taskseal.keys.pins import Pins
 from taskseal.keys.private import KeySigner, PrivateKey
 from taskseal.keys.trust import Trust
-from taskseal.profiles import action_digest
+from taskseal.profiles import BUILT_IN, action_digest
 from taskseal.signing import sign
-from taskseal.validity import DAY, MINUTE, read_instant
-from taskseal.verify import Accepted, Identity, Policy, Refused, Verifier
+from taskseal.validity import DAY, MINUTE, read_instant, write_instant
+from taskseal.verify import Accepted, Evidence, Identity, Policy, Refused, Verifier
+from taskseal.verify.gate import open_message
 from taskseal.wire.embedded import put, without
 
 PROFILE = "dharma.action-decision-receipt/v1"
@@ -224,6 +226,24 @@ def test_a_decision_of_our_own_is_accepted() -> None:
     assert isinstance(verdict, Accepted), verdict
     assert verdict.authorised is True
     assert verdict.envelope["receipt"]["outcome"] == "release"
+
+
+@pytest.mark.parametrize("audit", [False, True])
+@pytest.mark.parametrize("shown", [False, True])
+def test_a_revoked_key_decides_nothing_whatever_an_audit_looks_at(audit: bool, shown: bool) -> None:
+    vector = decided()
+    text = canonicalise(decision_of(vector))
+    exam = Verifier(pins_of(SIGNER)).examination(at=NOW, context=context_of(vector))
+    open_message(exam, text, BUILT_IN, BUILT_IN[PROFILE], None)
+    issued = instant(vector["input"]["envelope"]["receipt"]["issuedAt"])
+    found = refusal(
+        vector,
+        at=write_instant(issued + MINUTE),
+        trust=Pins.of([replace(SIGNER.entry, revoked_at=issued + 2)]),
+        policy=Policy(allow_signed_before_revocation=audit),
+        evidence=[Evidence.recorded(exam.fingerprint(), issued + 1)] if shown else [],
+    )
+    assert found == (Reason.KEY_REVOKED, "/keyVersion")
 
 
 def test_a_decision_is_recognised_without_its_name() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from support import (
     NOW,
     SAMPLES,
     VECTORS,
+    instant,
     load,
     new_signer,
     pins_of,
@@ -21,10 +23,11 @@ from support import (
 from taskseal.canon.encoding import b64url_encode
 from taskseal.canon.jcs import canonicalise
 from taskseal.errors import Reason
+from taskseal.keys.pins import Pins
 from taskseal.keys.private import KeySigner
 from taskseal.profiles import action_digest, task_action
 from taskseal.signing import sign
-from taskseal.validity import read_instant
+from taskseal.validity import DAY, MINUTE, read_instant
 from taskseal.verify import Accepted, Identity, Policy, Refused, Verifier
 
 TASK_KEY = new_signer("tasks/1", profiles=["dharma.task/v1"], at="2026-08-17T20:00:00Z")
@@ -258,6 +261,18 @@ def test_a_decision_by_nobody_who_is_trusted_is_refused() -> None:
     assert found == (Reason.UNKNOWN_KEY, "/actionDecision/keyVersion")
     verdict = check(decided_task(), trust=pins_of(TASK_KEY))
     assert verdict.authenticated, "the task itself is"
+
+
+@pytest.mark.parametrize("audit", [False, True])
+@pytest.mark.parametrize("ago", [0, 10 * MINUTE, DAY])
+def test_a_revoked_judge_decides_nothing_whatever_an_audit_looks_at(audit: bool, ago: int) -> None:
+    judge = replace(JUDGE.entry, revoked_at=instant(AT) - ago)
+    found = refusal(
+        decided_task(),
+        trust=Pins.of([TASK_KEY.entry, judge]),
+        policy=Policy(allow_signed_before_revocation=audit),
+    )
+    assert found == (Reason.KEY_REVOKED, "/actionDecision/keyVersion")
 
 
 def test_a_task_in_a_jws_carries_its_decision_too() -> None:
