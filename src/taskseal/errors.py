@@ -21,6 +21,7 @@ __all__ = [
     "Reason",
     "TasksealError",
     "Unavailable",
+    "expect",
 ]
 
 
@@ -74,3 +75,15 @@ class Unavailable(TasksealError):
 
     default_exit_code = 5
     retryable = True
+
+
+def expect(value: object, kind: type | tuple[type, ...], what: str, hint: str) -> None:
+    """That a caller gave something of the right kind, where a slip is likely and is felt late.
+
+    Raises:
+        InputError: ``usage`` when ``value`` is not of ``kind``.
+    """
+    if not isinstance(value, kind):
+        raise InputError(
+            Reason.USAGE, f"{what} belongs here, not {type(value).__name__}", hint=hint
+        )

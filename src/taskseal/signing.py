@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from taskseal.canon.dharma import portability
 from taskseal.canon.digest import Digest
 from taskseal.canon.jcs import canonicalise
 from taskseal.canon.pointer import MISSING, resolve
 from taskseal.canon.strictjson import parse
-from taskseal.errors import InputError, MaterialError, Reason
+from taskseal.errors import InputError, MaterialError, Reason, expect
 from taskseal.filling import filled
 from taskseal.keys.entry import BARE_PROFILES
 from taskseal.keys.screening import is_published
@@ -56,6 +56,7 @@ _MARKS = {id: id for id in BARE_PROFILES} | {
 }
 
 
+@runtime_checkable
 class SignerSource(Protocol):
     """Something that holds keys and picks the one for a profile: a keyring."""
 
@@ -209,8 +210,10 @@ def _format_of(kind: Profile, format: str | None, audience: str | None) -> str:
 
 
 def _nanoseconds(span: timedelta) -> int:
+    hint = "give e.g. timedelta(minutes=15)"
+    expect(span, timedelta, "a timedelta", hint)
     if span <= timedelta(0):
-        raise InputError(Reason.USAGE, "expires_in is not positive", hint="give e.g. 15m")
+        raise InputError(Reason.USAGE, "expires_in is not positive", hint=hint)
     return span // timedelta(microseconds=1) * 1000
 
 
@@ -226,6 +229,7 @@ def _signer_of(exam: Examination, keys: Signer | SignerSource, key_version: str 
                 f"key version {signer.entry.key_version!r} may not sign {exam.kind.id}",
             )
     else:
+        expect(keys, SignerSource, "a signer", "give Keyring.open(folder), or a Signer")
         signer = keys.signer(exam.kind.id, key_version=key_version, at=exam.now)
     key = signer.entry.key
     if key is None or (is_published(key.thumbprint) and not exam.policy.allow_published_keys):

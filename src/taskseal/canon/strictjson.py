@@ -81,7 +81,7 @@ def parse(data: bytes, *, exact: bool = True, search: int | None = None) -> Pars
             ``data`` is not bytes.
     """
     if type(data) is not bytes:
-        data = _as_bytes(data)
+        data = as_bytes(data)
     refuse = _refuse if search is None or len(data) <= search else _refuse_unsearched
     try:
         value = orjson.loads(data)
@@ -98,7 +98,12 @@ def parse(data: bytes, *, exact: bool = True, search: int | None = None) -> Pars
     return _read_carefully(data, exact, refuse)
 
 
-def _as_bytes(data: object) -> bytes:
+def as_bytes(data: object) -> bytes:
+    """The bytes of anything that holds bytes.
+
+    Raises:
+        InputError: ``unsupported_type`` for everything else, text included.
+    """
     if isinstance(data, bytes | bytearray | memoryview):
         return bytes(data)
     raise InputError(

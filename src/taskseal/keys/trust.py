@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from taskseal.errors import MaterialError, Reason
+from taskseal.errors import MaterialError, Reason, expect
 from taskseal.keys.dharma_keyset import DharmaKeyset
 from taskseal.keys.entry import DHARMA_KEYSET, Bind, KeyEntry, freeze_bind
 from taskseal.keys.feed import Feed
@@ -23,6 +23,7 @@ TrustFile = Pins | DharmaKeyset | SignedKeyset
 """What an operator trusts by handing over one file."""
 
 
+@runtime_checkable
 class Store(Protocol):
     """Keysets that change while a receiver runs: a trust store."""
 
@@ -99,10 +100,17 @@ class Trust:
             MaterialError: ``trust_missing`` without any source, ``trust_conflict`` when one
                 issuer and version has two different keys or principals, or when an issuer of a
                 trust store stands in another source; what a trust store raises.
-            InputError: when a trust store cannot be read.
+            InputError: when a trust store cannot be read; ``usage`` for anything else than these.
         """
         if not sources:
             raise MaterialError(Reason.TRUST_MISSING)
+        for each in sources:
+            expect(
+                each,
+                (Pins, DharmaKeyset, SignedKeyset, Store),
+                "trust",
+                "give Pins.load(data), load_trust_file(data, source) or a TrustStore",
+            )
         files = tuple(each for each in sources if isinstance(each, TrustFile))
         stores = tuple(each for each in sources if not isinstance(each, TrustFile))
         if not stores:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from taskseal.errors import MaterialError, Reason
+from taskseal.errors import MaterialError, Reason, expect
 from taskseal.ledger.base import Ledger
 from taskseal.ledger.checks import LARGEST
 from taskseal.ledger.memory import MEMORY_MAX_RECORDS, MemoryLedger
@@ -63,6 +63,7 @@ def open_ledger(
         MaterialError: ``usage`` when the URL cannot be understood.
         Unavailable: ``ledger_unavailable`` when the store cannot be opened.
     """
+    expect(url, str, "a ledger's URL", "write memory: or sqlite:PATH")
     scheme, path, max_records = read_ledger_url(url)
     if scheme == "memory":
         return MemoryLedger(MEMORY_MAX_RECORDS if max_records is None else max_records)

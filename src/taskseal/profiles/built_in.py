@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from taskseal.errors import InputError, Reason
+from taskseal.errors import InputError, Reason, expect
 from taskseal.profiles.a2a import AGENT_CARD
 from taskseal.profiles.acceptance import ACCEPTANCE
 from taskseal.profiles.aisa import AISA_MESSAGE
@@ -38,8 +38,9 @@ def named_profile(name: str | Profile | None, profiles: Mapping[str, Profile]) -
     Raises:
         InputError: ``usage`` when no profile at hand has that id.
     """
-    if not isinstance(name, str):
+    if name is None or isinstance(name, Profile):
         return name
+    expect(name, str, "a profile", "give a Profile, or the id of one")
     found = profiles.get(name)
     if found is None:
         known = ", ".join(sorted(profiles))

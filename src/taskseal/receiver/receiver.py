@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from taskseal.acceptance import AcceptanceSigner, Account
 from taskseal.canon.digest import Digest
-from taskseal.errors import InputError, MaterialError, Reason, Unavailable
+from taskseal.errors import InputError, MaterialError, Reason, Unavailable, expect
 from taskseal.ledger.base import (
     Claim,
     Committed,
@@ -80,7 +80,8 @@ class Receiver:
         clock: gives the present in nanoseconds since 1970; a ledger takes no other time.
 
     Raises:
-        InputError: ``usage`` when ``identity`` says nothing, or a span is none.
+        InputError: ``usage`` when ``identity`` says nothing, a span is none, or one of these is of
+            another kind.
         MaterialError: ``key_wrong_profile`` or ``published_key`` for the signer.
     """
 
@@ -95,6 +96,9 @@ class Receiver:
         keep_acceptances: int = KEEP_ACCEPTANCES,
         clock: Clock = system_clock,
     ) -> None:
+        expect(verifier, Verifier, "a verifier", "give Verifier(trust)")
+        expect(ledger, Ledger, "a ledger", "give open_ledger('sqlite:PATH')")
+        expect(identity, Identity, "an identity", "give Identity(organisation=…) or Identity.ANY")
         if not identity.stated:
             raise InputError(
                 Reason.USAGE,

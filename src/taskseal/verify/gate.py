@@ -13,7 +13,7 @@ from typing import Any
 from taskseal.canon.dharma import portability
 from taskseal.canon.jcs import encode
 from taskseal.canon.pointer import MISSING, resolve
-from taskseal.canon.strictjson import Parsed, parse
+from taskseal.canon.strictjson import Parsed, as_bytes, parse
 from taskseal.errors import InputError, Reason
 from taskseal.keys.entry import KeyEntry
 from taskseal.profiles.base import Profile, passed
@@ -77,6 +77,8 @@ def open_message(
     Raises:
         Refused: it cannot be read.
     """
+    if type(data) is not bytes:
+        data = guarded(exam, "text", as_bytes, data)
     if len(data) > _SMALL:
         at_hand = (named,) if named is not None else profiles.values()
         largest = max((profile.size_limit for profile in at_hand), default=0)

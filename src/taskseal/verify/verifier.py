@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from types import NoneType
 from typing import Any
 
+from taskseal.errors import expect
 from taskseal.keys.trust import Source as TrustSource
 from taskseal.keys.trust import Trust
 from taskseal.profiles import BUILT_IN, Profile, named_profile
@@ -32,6 +34,9 @@ class Verifier:
         identity: who this receiver is; without it no audience is compared.
         profiles: the profiles at hand, by id; the built-in ones otherwise.
         clock: gives the present in nanoseconds since 1970, where ``at`` is not given.
+
+    Raises:
+        InputError: ``usage`` when one of these is of another kind.
     """
 
     def __init__(
@@ -43,6 +48,8 @@ class Verifier:
         profiles: Mapping[str, Profile] | None = None,
         clock: Clock = system_clock,
     ) -> None:
+        expect(policy, (Policy, NoneType), "a policy", "give Policy(…), and identity= by its name")
+        expect(identity, (Identity, NoneType), "an identity", "give Identity(organisation=…)")
         self.trust = trust if isinstance(trust, Trust) else Trust.of(trust)
         self._policy = policy or Policy()
         self.identity = identity
