@@ -7,7 +7,6 @@ Source: SPEC sections 0, 2.6 and 5.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from taskseal.errors import Reason
@@ -61,25 +60,32 @@ def _network(authority: dict[str, Any]) -> Check:
     return _NETWORK
 
 
-def bindings(envelope: Envelope) -> Iterator[Binding]:
+def bindings(envelope: Envelope) -> list[Binding]:
     """The content hash of every required skill, and the bundle's hash.
 
     A skill's folder is named by its ``skillId``, the bundle by its ``bundleId``.
     """
-    skills = envelope.get("requiredSkills")
+    found = []
+    skills, bundle = envelope.get("requiredSkills"), envelope.get("skillBundle")
     for index, skill in enumerate(skills if isinstance(skills, list) else ()):
         if isinstance(skill, dict):
-            pointer = f"/requiredSkills/{index}/contentHash"
-            found, ref = skill.get("contentHash"), skill.get("skillId")
-            blake3 = isinstance(found, str) and found.startswith("blake3:")
-            codec = "blake3:hex" if blake3 else "sha256:hex"
-            ref = ref if isinstance(ref, str) else None
-            yield Binding("skill", pointer, codec, "skill", ref, None, None, True)
-    bundle = envelope.get("skillBundle")
+            digest, ref = skill.get("contentHash"), skill.get("skillId")
+            blake3 = isinstance(digest, str) and digest.startswith("blake3:")
+            found.append(
+                Binding(
+                    "skill",
+                    f"/requiredSkills/{index}/contentHash",
+                    "blake3:hex" if blake3 else "sha256:hex",
+                    "skill",
+                    ref if isinstance(ref, str) else None,
+                    any_case=True,
+                )
+            )
     if isinstance(bundle, dict):
         ref = bundle.get("bundleId")
         ref = ref if isinstance(ref, str) else None
-        yield Binding("bundle", "/skillBundle/bundleHash", "sha256:hex", "bundle", ref=ref)
+        found.append(Binding("bundle", "/skillBundle/bundleHash", "sha256:hex", "bundle", ref))
+    return found
 
 
 DHARMA_TASK = Profile(

@@ -268,10 +268,10 @@ class Examination(Facts):
         """The verdict when nothing failed; ``replay_ids`` are those that a ledger took."""
         assert self.authentic and self.entry is not None and self.form is not None
         assert self.issued is not None and self.expires is not None
-        entries = [each.entry for each in self.proofs] or [self.entry]
+        several = tuple(signer_info(each.entry) for each in self.proofs) if self.proofs else ()
         return Accepted(
             profile=self.kind.id,
-            signers=tuple(map(signer_info, entries)),
+            signers=several or (signer_info(self.entry),),
             form=self.form,
             canonical=self.canonical,
             issued=self.issued,

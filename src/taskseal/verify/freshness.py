@@ -54,9 +54,9 @@ def _is_plainly_fresh(exam: Examination, issued: Instant, expires: Instant) -> b
     return (
         not exam.proofs
         and entry is not None
-        and holds(issued, expires, now, exam.terms.limits)
-        and not entry.is_revoked(now)
+        and (entry.revoked_at is None or now < entry.revoked_at)
         and entry.retired_fault(now, issued) is None
+        and holds(issued, expires, now, exam.terms.limits)
     )
 
 
