@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from taskseal.acceptance import AcceptanceSigner, Account
 from taskseal.canon.digest import Digest
@@ -34,6 +34,7 @@ from taskseal.profiles.base import Profile
 from taskseal.profiles.material import Source
 from taskseal.receiver.answers import accepted, asked, countable, not_won, seen, stale
 from taskseal.receiver.claim import claim_of
+from taskseal.receiver.delivery import Delivery
 from taskseal.receiver.job import Hold, Job
 from taskseal.receiver.outcome import Duplicate, InDoubt, Outcome
 from taskseal.receiver.steps import Steps, arun, ask, run
@@ -54,16 +55,6 @@ LEASE = 10 * MINUTE
 """Nanoseconds that a worker has for a message before it counts as in doubt, unless told."""
 KEEP_ACCEPTANCES = 7 * DAY
 """Nanoseconds beyond its message's expiry that an acceptance is kept, unless told."""
-
-
-class Delivery(NamedTuple):
-    """One delivery: the arguments of :meth:`Receiver.receive`."""
-
-    data: bytes
-    profile: str | Profile | None
-    signature: bytes | None
-    artefacts: Mapping[str, Source] | None
-    context: Mapping[str, Any] | None
 
 
 class Receiver:
