@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
+from weakref import finalize
 
 from support import NOW, embed, instant, key_entry, pins_of
 
@@ -88,7 +89,10 @@ class Post:
         self.now = T0
         self.sender = signer_for(JOB.id, NOTE.id)
         self.key = signer_for(ACCEPTANCE.id, version="receiver/1", issuer="worker")
-        self.ledger = open_ledger(ledger) if isinstance(ledger, str) else ledger
+        if isinstance(ledger, str):
+            ledger = open_ledger(ledger)
+            finalize(self, ledger.close)
+        self.ledger = ledger
         self.verifier = Verifier(
             pins_of(self.sender, *trusted), policy, profiles=PROFILES, clock=self.clock
         )

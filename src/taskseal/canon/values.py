@@ -127,6 +127,7 @@ def _text_fault(text: str) -> tuple[Reason, str, str | None] | None:
 
 
 def _cure(kind: type) -> str | None:
-    bases = {f"{base.__module__}.{base.__qualname__}" for base in kind.__mro__}
+    # By the package: where a class stands within its own changes from one Python to the next.
+    bases = {f"{base.__module__.partition('.')[0]}.{base.__qualname__}" for base in kind.__mro__}
     # The first in the table wins: an enumeration of strings is an enumeration first.
     return next((cure for base, cure in _CURES.items() if base in bases), None)
