@@ -95,3 +95,29 @@ def pin(name: str) -> Pin:
 def dharma_offer(value: dict[str, Any], source: str = "keyset.json") -> Offer:
     """A Dharma keyset as it is read from its file."""
     return read_offer(json.dumps(value).encode(), source)
+
+
+def dharma_member(key: PrivateKey, version: str, **more: Any) -> dict[str, Any]:
+    """One key of a Dharma keyset."""
+    return {
+        "keyVersion": version,
+        "publicKeyEd25519": key.public.jwk()["x"],
+        "status": "active",
+        "notBefore": "2026-08-17T19:59:00.000Z",
+        "notAfter": "2026-08-27T20:00:00.000Z",
+        **more,
+    }
+
+
+def dharma_document(*keys: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A Dharma keyset of ``keys``, not signed yet."""
+    return {
+        "schema": "dharma.server-signing-keyset/v1",
+        "organizationId": "org_test",
+        "generation": 1,
+        "keys": list(keys),
+        "signedByKeyVersion": "k/1",
+        "issuedAt": "2026-08-17T20:00:00.000Z",
+        "expiresAt": "2026-08-24T20:00:00.000Z",
+        **more,
+    }

@@ -10,6 +10,8 @@ Source: SPEC section 7.
 
 from __future__ import annotations
 
+from types import UnionType
+
 from taskseal.reason import Reason
 from taskseal.reason_table import REASONS, Entry
 
@@ -77,7 +79,7 @@ class Unavailable(TasksealError):
     retryable = True
 
 
-def expect(value: object, kind: type | tuple[type, ...], what: str, hint: str) -> None:
+def expect(value: object, kind: type | UnionType, what: str, hint: str) -> None:
     """That a caller gave something of the right kind, where a slip is likely and is felt late.
 
     Raises:

@@ -16,6 +16,7 @@ from taskseal import Pins
 from taskseal.cli import keys, keys_new
 from taskseal.keys import Algorithm
 from taskseal.keys.formats import FORMS, read_private_key, read_public_key
+from taskseal.keys.private import PrivateKey
 
 PLAIN = ["--no-passphrase"]
 
@@ -261,7 +262,8 @@ def test_key_files_of_every_make_are_imported(cli: Cli, name: str) -> None:
 
 def test_a_key_comes_from_standard_input(cli: Cli) -> None:
     seed = (CASES / "21-seed-32-or-64" / "seed32.bin").read_bytes()
-    cli("keys", "import", "-", "k", "--for", DHARMA, *PLAIN, stdin=seed)
+    found = cli("keys", "import", "-", "k", "--for", DHARMA, *PLAIN, "--json", stdin=seed).json
+    assert found["publicKey"] == PrivateKey(seed).public.jwk()
 
 
 @pytest.mark.parametrize(

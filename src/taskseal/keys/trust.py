@@ -16,7 +16,6 @@ from taskseal.keys.feed import Feed
 from taskseal.keys.keyset import SignedKeyset
 from taskseal.keys.pins import PINS_SCHEMA, Pins
 from taskseal.keys.shape import Shape
-from taskseal.validity import Instant
 from taskseal.wire.general import is_general
 
 TrustFile = Pins | DharmaKeyset | SignedKeyset
@@ -107,7 +106,7 @@ class Trust:
         for each in sources:
             expect(
                 each,
-                (Pins, DharmaKeyset, SignedKeyset, Store),
+                Source,
                 "trust",
                 "give Pins.load(data), load_trust_file(data, source) or a TrustStore",
             )
@@ -189,10 +188,6 @@ class Trust:
                 return Reason.UNKNOWN_KEY
             entry = found
         return entry if entry.flaw is None else entry.flaw
-
-    def keyset_fault(self, entry: KeyEntry, now: Instant) -> Reason | None:
-        """Why the keyset that lists ``entry`` does not stand at ``now``, or None."""
-        return entry.keyset_fault(now)
 
     def entries(self) -> tuple[KeyEntry, ...]:
         """Every entry, also the unusable ones, in the order of the files."""

@@ -277,8 +277,8 @@ class Examination(Facts):
             issued=self.issued,
             expires=self.expires,
             checks=tuple(self.checks),
-            signed=self.signed,
-            value=self.envelope,
+            _signed=self.signed,
+            _value=self.envelope,
             replay_ids=replay_ids,
             authorised=self.authorised,
         )

@@ -36,7 +36,7 @@ def check_freshness(exam: Examination) -> None:
         return
     spans = {proof: _spans(exam, proof, issued, expires) for proof in exam.standing}
     _settle(exam, issued, spans)
-    if any(_is_revoked(exam, proof) for proof in exam.standing):
+    if any(proof.entry.is_revoked(exam.now) for proof in exam.standing):
         exam.narrow(lambda proof: _revocation(exam, proof, issued))
     counted = exam.standing
     exam.narrow(lambda proof: _freshness(exam, proof, issued, spans[proof]))
@@ -54,7 +54,7 @@ def _is_plainly_fresh(exam: Examination, issued: Instant, expires: Instant) -> b
     return (
         not exam.proofs
         and entry is not None
-        and (entry.revoked_at is None or now < entry.revoked_at)
+        and not entry.is_revoked(now)
         and entry.retired_fault(now, issued) is None
         and holds(issued, expires, now, exam.terms.limits)
     )
@@ -105,14 +105,9 @@ def _freshness(
     return _FRESH if spans else _TIMELESS
 
 
-def _is_revoked(exam: Examination, proof: Proof) -> bool:
-    revoked = proof.entry.revoked_at
-    return revoked is not None and exam.now >= revoked
-
-
 def _revocation(exam: Examination, proof: Proof, issued: Instant | None) -> Check:
     """When a key is revoked by now, that the message is proven to be older (SPEC section 4.6)."""
-    if not _is_revoked(exam, proof):
+    if not proof.entry.is_revoked(exam.now):
         return _REVOCATION
     said = [at for at in (issued, proof.issued) if at is not None]
     reason = dated(

@@ -8,6 +8,7 @@ Source: SPEC section 7, order of checks.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from taskseal.canon.dharma import portability
@@ -24,7 +25,7 @@ from taskseal.verify.seals import check_enough, guarded, prove, refuse
 from taskseal.verify.standing import key_fault
 from taskseal.wire.base import MAX_SEALS, Sealed
 from taskseal.wire.embedded import read_signature, without
-from taskseal.wire.forms import FORMS, around, read_beside
+from taskseal.wire.forms import FORMS, around, read_around, read_beside
 
 _READ = tuple(map(passed, ("size", "text", "profile")))
 _FORM = passed("form")
@@ -89,8 +90,7 @@ def open_message(
     wrapping = around(parsed.value) if signature is None else None
     if wrapping is not None:
         exam.form = wrapping.name
-        assert wrapping.read is not None
-        sealed = guarded(exam, "header", wrapping.read, parsed.value)
+        sealed = guarded(exam, "header", partial(read_around, wrapping), parsed.value)
         _carry(exam, sealed)
         data = sealed.payload or b""
         parsed = _parse(exam, data)

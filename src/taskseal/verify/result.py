@@ -48,7 +48,7 @@ class SignerInfo(NamedTuple):
         }
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, slots=True)
 class Accepted:
     """The message is authentic, fresh, for this receiver, and bound to what was supplied.
 
@@ -60,7 +60,7 @@ class Accepted:
     """
 
     profile: str
-    signer: SignerInfo
+    signers: tuple[SignerInfo, ...]
     form: str
     canonical: str
     issued: Instant
@@ -70,40 +70,13 @@ class Accepted:
     _value: Mapping[str, Any]
     replay_ids: tuple[ReplayId, ...] = ()
     authorised: bool | None = None
-    signers: tuple[SignerInfo, ...] = ()
-
-    def __init__(
-        self,
-        *,
-        profile: str,
-        signers: tuple[SignerInfo, ...],
-        form: str,
-        canonical: str,
-        issued: Instant,
-        expires: Instant,
-        checks: tuple[Check, ...],
-        signed: bytes,
-        value: Mapping[str, Any],
-        replay_ids: tuple[ReplayId, ...] = (),
-        authorised: bool | None = None,
-    ) -> None:
-        # All at once: one by one, as a frozen dataclass does it, takes more than twice as long.
-        self.__dict__.update(
-            profile=profile,
-            signer=signers[0],
-            form=form,
-            canonical=canonical,
-            issued=issued,
-            expires=expires,
-            checks=checks,
-            _signed=signed,
-            _value=value,
-            replay_ids=replay_ids,
-            authorised=authorised,
-            signers=signers,
-        )
 
     __bool__ = no_truth
+
+    @property
+    def signer(self) -> SignerInfo:
+        """Who signed: the first of them."""
+        return self.signers[0]
 
     @property
     def digest(self) -> Digest:

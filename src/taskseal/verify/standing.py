@@ -12,7 +12,7 @@ from typing import Any
 from taskseal.canon.pointer import MISSING, resolve
 from taskseal.errors import Reason
 from taskseal.keys.entry import KeyEntry
-from taskseal.keys.screening import PUBLISHED
+from taskseal.keys.screening import is_published
 from taskseal.validity import Instant
 from taskseal.verify.policy import Policy
 from taskseal.verify.revocation import Evidence
@@ -31,7 +31,7 @@ def key_fault(
     looks for it, the revocation is not looked at here. Without, a revoked key verifies nothing.
     """
     assert entry.key is not None
-    barred = entry.key.thumbprint in PUBLISHED and not policy.allow_published_keys
+    barred = is_published(entry.key.thumbprint) and not policy.allow_published_keys
     fits = profile in entry.profiles and not barred
     if fits and entry.stands(now):
         return None

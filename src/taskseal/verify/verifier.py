@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from types import NoneType
 from typing import Any
 
 from taskseal.errors import expect
@@ -48,8 +47,8 @@ class Verifier:
         profiles: Mapping[str, Profile] | None = None,
         clock: Clock = system_clock,
     ) -> None:
-        expect(policy, (Policy, NoneType), "a policy", "give Policy(…), and identity= by its name")
-        expect(identity, (Identity, NoneType), "an identity", "give Identity(organisation=…)")
+        expect(policy, Policy | None, "a policy", "give Policy(…), and identity= by its name")
+        expect(identity, Identity | None, "an identity", "give Identity(organisation=…)")
         self.trust = trust if isinstance(trust, Trust) else Trust.of(trust)
         self._policy = policy or Policy()
         self.identity = identity

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from keysets import dharma_document, dharma_member
 
 from taskseal.canon.encoding import b64url_encode
 from taskseal.canon.jcs import canonicalise
@@ -20,28 +21,8 @@ NEXT = PrivateKey(b"next".ljust(32, b"."))
 ISSUED = "2026-08-17T20:00:00.000Z"
 
 
-def member(key: PrivateKey, version: str, **more: Any) -> dict[str, Any]:
-    return {
-        "keyVersion": version,
-        "publicKeyEd25519": key.public.jwk()["x"],
-        "status": "active",
-        "notBefore": "2026-08-17T19:59:00.000Z",
-        "notAfter": "2026-08-27T20:00:00.000Z",
-        **more,
-    }
-
-
 def keyset(**more: Any) -> dict[str, Any]:
-    return {
-        "schema": "dharma.server-signing-keyset/v1",
-        "organizationId": "org_test",
-        "generation": 1,
-        "keys": [member(ROOT, "k/1"), member(NEXT, "k/2")],
-        "signedByKeyVersion": "k/1",
-        "issuedAt": ISSUED,
-        "expiresAt": "2026-08-24T20:00:00.000Z",
-        **more,
-    }
+    return dharma_document(dharma_member(ROOT, "k/1"), dharma_member(NEXT, "k/2"), **more)
 
 
 def signed(document: dict[str, Any], key: PrivateKey = ROOT) -> bytes:
@@ -171,7 +152,9 @@ def test_only_the_named_key_may_have_signed() -> None:
 def test_a_signer_that_is_not_listed_or_weak_is_a_bad_signature() -> None:
     error = refused(signed(keyset(signedByKeyVersion="k/9")))
     assert (error.code, error.pointer) == (Reason.TRUST_SIGNATURE_BAD, "/signedByKeyVersion")
-    weak = member(ROOT, "k/1", publicKeyEd25519="AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
+    weak = dharma_member(
+        ROOT, "k/1", publicKeyEd25519="AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    )
     constant = "AQ" + "A" * 84
     document = {**keyset(keys=[weak]), "signature": constant}
     assert refused(json.dumps(document).encode()).code is Reason.TRUST_SIGNATURE_BAD
@@ -186,18 +169,30 @@ def test_a_signer_that_is_not_listed_or_weak_is_a_bad_signature() -> None:
         ({"generation": True}, "/generation"),
         ({"generation": "1"}, "/generation"),
         ({"keys": []}, "/keys"),
-        ({"keys": [member(ROOT, f"k/{n}") for n in range(21)]}, "/keys"),
-        ({"keys": [member(ROOT, "k/1", status="retired")]}, "/keys/0/status"),
-        ({"keys": [member(ROOT, "k/1", status=None)]}, "/keys/0/status"),
-        ({"keys": [member(ROOT, "k/1", status="overlap")]}, "/keys"),
-        ({"keys": [member(ROOT, "")]}, "/keys/0/keyVersion"),
-        ({"keys": [member(ROOT, "k/1"), member(NEXT, "k/1")]}, "/keys/1/keyVersion"),
-        ({"keys": [member(ROOT, "k/1", publicKeyEd25519="short")]}, "/keys/0/publicKeyEd25519"),
-        ({"keys": [member(ROOT, "k/1", publicKeyEd25519="A" * 101)]}, "/keys/0/publicKeyEd25519"),
-        ({"keys": [member(ROOT, "k/1", notAfter="2026-08-17T19:59:00Z")]}, "/keys/0/notAfter"),
-        ({"keys": [member(ROOT, "k/1", notAfter="2026-08-17T20:00:60Z")]}, "/keys/0/notAfter"),
-        ({"keys": [member(ROOT, "k/1", notBefore=1)]}, "/keys/0/notBefore"),
-        ({"keys": [member(ROOT, "k/1", extra=1)]}, "/keys/0/extra"),
+        ({"keys": [dharma_member(ROOT, f"k/{n}") for n in range(21)]}, "/keys"),
+        ({"keys": [dharma_member(ROOT, "k/1", status="retired")]}, "/keys/0/status"),
+        ({"keys": [dharma_member(ROOT, "k/1", status=None)]}, "/keys/0/status"),
+        ({"keys": [dharma_member(ROOT, "k/1", status="overlap")]}, "/keys"),
+        ({"keys": [dharma_member(ROOT, "")]}, "/keys/0/keyVersion"),
+        ({"keys": [dharma_member(ROOT, "k/1"), dharma_member(NEXT, "k/1")]}, "/keys/1/keyVersion"),
+        (
+            {"keys": [dharma_member(ROOT, "k/1", publicKeyEd25519="short")]},
+            "/keys/0/publicKeyEd25519",
+        ),
+        (
+            {"keys": [dharma_member(ROOT, "k/1", publicKeyEd25519="A" * 101)]},
+            "/keys/0/publicKeyEd25519",
+        ),
+        (
+            {"keys": [dharma_member(ROOT, "k/1", notAfter="2026-08-17T19:59:00Z")]},
+            "/keys/0/notAfter",
+        ),
+        (
+            {"keys": [dharma_member(ROOT, "k/1", notAfter="2026-08-17T20:00:60Z")]},
+            "/keys/0/notAfter",
+        ),
+        ({"keys": [dharma_member(ROOT, "k/1", notBefore=1)]}, "/keys/0/notBefore"),
+        ({"keys": [dharma_member(ROOT, "k/1", extra=1)]}, "/keys/0/extra"),
         ({"signedByKeyVersion": ""}, "/signedByKeyVersion"),
         ({"issuedAt": "yesterday"}, "/issuedAt"),
         ({"expiresAt": ISSUED}, "/expiresAt"),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from keysets import dharma_offer
+from keysets import dharma_document, dharma_member, dharma_offer
 from support import VECTORS, instant
 
 from taskseal.canon.encoding import b64url_encode
@@ -91,28 +91,8 @@ def test_a_key_resolves_as_for_the_peer_but_never_from_a_tampered_keyset(
         assert entry.key.raw.hex() == wanted
 
 
-def item(key: PrivateKey, version: str, **more: Any) -> dict[str, Any]:
-    return {
-        "keyVersion": version,
-        "publicKeyEd25519": key.public.jwk()["x"],
-        "status": "active",
-        "notBefore": "2026-08-17T19:59:00.000Z",
-        "notAfter": "2026-08-27T20:00:00.000Z",
-        **more,
-    }
-
-
 def document(**more: Any) -> dict[str, Any]:
-    return {
-        "schema": "dharma.server-signing-keyset/v1",
-        "organizationId": "org_test",
-        "generation": 1,
-        "keys": [item(ROOT, "k/1"), item(NEXT, "d/1")],
-        "signedByKeyVersion": "k/1",
-        "issuedAt": "2026-08-17T20:00:00.000Z",
-        "expiresAt": "2026-08-24T20:00:00.000Z",
-        **more,
-    }
+    return dharma_document(dharma_member(ROOT, "k/1"), dharma_member(NEXT, "d/1"), **more)
 
 
 def sealed(key: PrivateKey = ROOT, **more: Any) -> dict[str, Any]:
@@ -149,11 +129,14 @@ ROOT_PIN = Pin("k/1", ROOT.public.thumbprint)
         ({"expiresAt": "2026-09-16T20:00:00.001Z"}, Reason.INVALID_LIFETIME),
         ({"issuedAt": "2026-08-17T20:05:00.001Z"}, Reason.NOT_YET_VALID),
         ({"issuedAt": "2026-08-17T20:05:00.000Z"}, None),
-        ({"keys": [item(ROOT, "k/1", notAfter="2026-08-27T20:00:00+02")]}, "invalid_key_lifetime"),
-        ({"keys": [item(ROOT, "k/1", status="overlap")]}, Reason.NO_ACTIVE_KEY),
-        ({"keys": [item(ROOT, "k/1", status="retired")]}, Reason.SCHEMA_INVALID),
+        (
+            {"keys": [dharma_member(ROOT, "k/1", notAfter="2026-08-27T20:00:00+02")]},
+            "invalid_key_lifetime",
+        ),
+        ({"keys": [dharma_member(ROOT, "k/1", status="overlap")]}, Reason.NO_ACTIVE_KEY),
+        ({"keys": [dharma_member(ROOT, "k/1", status="retired")]}, Reason.SCHEMA_INVALID),
         ({"keys": []}, Reason.SCHEMA_INVALID),
-        ({"keys": [item(ROOT, f"k/{n}") for n in range(21)]}, Reason.SCHEMA_INVALID),
+        ({"keys": [dharma_member(ROOT, f"k/{n}") for n in range(21)]}, Reason.SCHEMA_INVALID),
         ({"generation": 0}, Reason.SCHEMA_INVALID),
         ({"extra": 1}, Reason.SCHEMA_INVALID),
         ({"organizationId": "o" * 201}, Reason.SCHEMA_INVALID),
@@ -176,8 +159,8 @@ def test_no_pin_another_key_or_a_second_pin_is_no_trust() -> None:
 
 
 def test_a_first_signer_that_does_not_stand_now_is_refused_after_all_else() -> None:
-    late = item(ROOT, "k/1", notAfter="2026-08-18T20:00:00.000Z")
-    gone = sealed(keys=[late, item(NEXT, "d/1")])
+    late = dharma_member(ROOT, "k/1", notAfter="2026-08-18T20:00:00.000Z")
+    gone = sealed(keys=[late, dharma_member(NEXT, "d/1")])
     assert first(gone, at="2026-08-18T20:00:00Z") is Reason.INITIAL_SIGNER_EXPIRED
     assert first(gone, at="2026-08-18T19:59:59Z") is None
 
@@ -196,12 +179,12 @@ def test_a_published_key_is_refused_in_a_keyset_too() -> None:
     [
         ({"expiresAt": "2026-09-30T20:00:00.000Z"}, Reason.CURRENT_INVALID_LIFETIME),
         ({"issuedAt": "2026-08-17T20:06:00.000Z"}, Reason.CURRENT_NOT_YET_VALID),
-        ({"keys": [item(ROOT, "k/1")] * 2}, Reason.CURRENT_DUPLICATE_KEY_VERSION),
+        ({"keys": [dharma_member(ROOT, "k/1")] * 2}, Reason.CURRENT_DUPLICATE_KEY_VERSION),
         (
-            {"keys": [item(ROOT, "k/1", notAfter="2026-08-17T19:59:00.000Z")]},
+            {"keys": [dharma_member(ROOT, "k/1", notAfter="2026-08-17T19:59:00.000Z")]},
             Reason.CURRENT_INVALID_KEY_LIFETIME,
         ),
-        ({"keys": [item(ROOT, "k/1", status="overlap")]}, Reason.CURRENT_NO_ACTIVE_KEY),
+        ({"keys": [dharma_member(ROOT, "k/1", status="overlap")]}, Reason.CURRENT_NO_ACTIVE_KEY),
     ],
 )
 def test_a_current_keyset_that_does_not_stand_vouches_for_nothing(
@@ -221,7 +204,7 @@ def test_ours_come_after_the_peers() -> None:
     earlier = sealed(generation=2, issuedAt="2026-08-17T19:59:59.000Z")
     assert then(earlier) is Reason.ISSUED_AT_REGRESSED
     other = PrivateKey(b"other".ljust(32, b"."))
-    rebound = [item(ROOT, "k/1"), item(other, "d/1")]
+    rebound = [dharma_member(ROOT, "k/1"), dharma_member(other, "d/1")]
     assert then(sealed(generation=2, keys=rebound)) is Reason.KEY_VERSION_REBOUND
     assert then(sealed(generation=1002)) is Reason.KEYSET_FAST_FORWARD
     forged = sealed(other, generation=2, keys=rebound)
@@ -231,8 +214,10 @@ def test_ours_come_after_the_peers() -> None:
 def test_a_version_that_was_dropped_stays_bound_to_its_key() -> None:
     other = PrivateKey(b"other".ljust(32, b"."))
     line = Line([dharma_offer(sealed())])
-    line.follow(dharma_offer(sealed(generation=2, keys=[item(ROOT, "k/1")])), instant(NOW), Rules())
-    back = sealed(generation=3, keys=[item(ROOT, "k/1"), item(other, "d/1")])
+    line.follow(
+        dharma_offer(sealed(generation=2, keys=[dharma_member(ROOT, "k/1")])), instant(NOW), Rules()
+    )
+    back = sealed(generation=3, keys=[dharma_member(ROOT, "k/1"), dharma_member(other, "d/1")])
     with pytest.raises(MaterialError) as caught:
         line.follow(dharma_offer(back), instant(NOW), Rules())
     assert caught.value.code is Reason.KEY_VERSION_REBOUND

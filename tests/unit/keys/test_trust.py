@@ -178,9 +178,9 @@ def test_a_keyset_outside_its_times_is_told_by_its_entries() -> None:
     assert listed.keyset == Window(
         read_instant("2026-08-17T20:00:00Z") or 0, read_instant("2026-08-24T20:00:00Z") or 0
     )
-    assert trust.keyset_fault(listed, listed.keyset.issued) is None
-    assert trust.keyset_fault(listed, listed.keyset.expires) is Reason.KEYSET_EXPIRED
-    assert trust.keyset_fault(listed, 0) is Reason.KEYSET_NOT_YET_VALID
+    assert listed.keyset_fault(listed.keyset.issued) is None
+    assert listed.keyset_fault(listed.keyset.expires) is Reason.KEYSET_EXPIRED
+    assert listed.keyset_fault(0) is Reason.KEYSET_NOT_YET_VALID
 
 
 def test_a_trust_file_is_known_by_its_schema() -> None:
